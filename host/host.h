@@ -1,0 +1,33 @@
+/* What the parts of the program share. All functions follow Lua's stack conventions. */
+#ifndef RTL_HOST_H
+#define RTL_HOST_H
+
+#include <lua.h>
+
+/* Calls the function below its `nargs` arguments, with a traceback added to plain string errors.
+ * Leaves `nresults` values, or one error value. Returns Lua's status. Every script, step and REPL
+ * line goes through here. */
+int rtl_call(lua_State *L, int nargs, int nresults);
+
+/* Prints the error value on top of the stack to stderr and pops it. Never raises. */
+void rtl_report(lua_State *L);
+
+/* Adds native modules (rtl.native.NAME) and the searcher for embedded Lua. RTL_LUA=DIR reads
+ * lua/rtl from DIR instead. Leaves the stack as it was. */
+void rtl_open_modules(lua_State *L);
+
+/* Binding of rtl.native.host: embedded files, the interrupt, the version. */
+int luaopen_rtl_native_host(lua_State *L);
+
+/* Ctrl-C: installs the handler. See interrupt.c for what one and two presses do. */
+void rtl_interrupt_install(void);
+
+/* Registers rtl.native.host's resume(), cancelled() and others that belong to the interrupt into
+ * the table on top of the stack. */
+void rtl_interrupt_bind(lua_State *L);
+
+/* Reads lines, evaluates them, until end of input. Registers repl functions into the table on top
+ * of the stack. */
+void rtl_repl_bind(lua_State *L);
+
+#endif

@@ -1,0 +1,49 @@
+/* rtl: Lua 5.4 with native modules, run by lua/rtl/cli/main.lua. */
+#include "host.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* (argc, argv as light userdata) → exit code. Runs protected. */
+static int run_program(lua_State *L) {
+  int argc = (int)lua_tointeger(L, 1);
+  char **argv = lua_touserdata(L, 2);
+  luaL_checkversion(L);
+  luaL_openlibs(L);
+  rtl_open_modules(L);
+  lua_gc(L, LUA_GCGEN, 0, 0);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "rtl.cli.main");
+  lua_call(L, 1, 1);
+  lua_createtable(L, argc, 1);
+  for (int i = 0; i < argc; i++) {
+    lua_pushstring(L, argv[i]);
+    lua_rawseti(L, -2, i);
+  }
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  lua_State *L = luaL_newstate();
+  if (L == NULL) {
+    fputs("rtl: not enough memory for a Lua state\n", stderr);
+    return EXIT_FAILURE;
+  }
+  signal(SIGPIPE, SIG_IGN); /* a closed stdout is an error of the write, not a death */
+  rtl_interrupt_install();
+  lua_pushcfunction(L, run_program);
+  lua_pushinteger(L, argc);
+  lua_pushlightuserdata(L, argv);
+  int code = EXIT_FAILURE;
+  if (rtl_call(L, 2, 1) == LUA_OK) {
+    code = (int)lua_tointeger(L, -1);
+  } else {
+    rtl_report(L);
+  }
+  lua_close(L);
+  return code;
+}

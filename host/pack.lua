@@ -1,0 +1,90 @@
+-- Packs what the binary carries: `lua5.4 host/pack.lua OUT ROOT… BINDING.c…`
+--
+-- The format is a run of entries, each "name\0" then "size\0" (decimal) then that many bytes.
+-- Files below lua/ are stored as bytecode with their line numbers (it loads eight times faster than
+-- text), named by module path ("rtl/err.lua"); all others are stored as they are, under their path.
+-- The last entry, "help.txt", is the index of docstrings that `rtl help` reads.
+
+local OUT = arg[1]
+
+local function read(path)
+  local f <close> = assert(io.open(path, "rb"))
+  return f:read("a")
+end
+
+local function files_below(root)
+  local list = {}
+  local pipe = assert(io.popen("find '" .. root .. "' -type f | LC_ALL=C sort"))
+  for path in pipe:lines() do list[#list + 1] = path end
+  assert(pipe:close())
+  return list
+end
+
+-- A docstring is a block of '---' lines (Lua) or a '/***' comment (a binding) and, for Lua, the
+-- function that it stands above.
+local function lua_docs(path, text, out)
+  local module = path:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
+  local block, first = {}, true
+  for line in (text .. "\n"):gmatch("(.-)\n") do
+    local doc = line:match("^%-%-%-%s?(.*)")
+    if doc then
+      block[#block + 1] = doc
+    elseif #block > 0 then
+      local signature = line:match("^function%s+([%w_.:]+%b())") or line:match("^([%w_]+%.[%w_]+)%s*=")
+      if signature then
+        local name = signature:gsub("^[%w_]+", module, 1)
+        out[#out + 1] = { name = name, lines = block }
+      elseif first then
+        out[#out + 1] = { name = module, lines = block }
+      end
+      block, first = {}, false
+    elseif line:match("%S") then
+      first = false
+    end
+  end
+end
+
+local function c_docs(text, out)
+  for comment in text:gmatch("/%*%*%*%s*(.-)%s*%*/") do
+    local lines = {}
+    for line in (comment .. "\n"):gmatch("(.-)\n") do
+      lines[#lines + 1] = line:gsub("^%s*%*%s?", "")
+    end
+    local name = table.remove(lines, 1)
+    out[#out + 1] = { name = name, lines = lines }
+  end
+end
+
+local out = assert(io.open(OUT, "wb"))
+local function entry(name, bytes)
+  assert(out:write(name, "\0", #bytes, "\0", bytes))
+end
+
+local docs = {}
+for i = 2, #arg do
+  local root = arg[i]
+  if root:match("%.c$") then
+    c_docs(read(root), docs)
+  else
+    for _, path in ipairs(files_below(root)) do
+      local text = read(path)
+      if root == "lua" and path:match("%.lua$") then
+        entry(path:sub(#"lua/" + 1), string.dump(assert(load(text, "@" .. path, "t"))))
+        lua_docs(path, text, docs)
+      elseif root == "lua" then
+        entry(path:sub(#"lua/" + 1), text)
+      else
+        entry(path, text)
+        if path:match("%.lua$") then lua_docs(path, text, docs) end
+      end
+    end
+  end
+end
+
+table.sort(docs, function (a, b) return a.name < b.name end)
+local index = {}
+for _, doc in ipairs(docs) do
+  index[#index + 1] = "\1" .. doc.name .. "\n" .. table.concat(doc.lines, "\n") .. "\n"
+end
+entry("help.txt", table.concat(index))
+assert(out:close())

@@ -1,0 +1,1 @@
+-- Loaded by busted before the specs.
