@@ -1,6 +1,6 @@
 -- Runs busted inside rtl: `build/rtl test/run.lua [busted options] [paths]`.
 -- Specs see the modules as users do; test/helper.lua watches for leaks around each of them.
-local words = { "--helper=test/helper.lua", "--pattern=_spec", "--output=plainTerminal" }
+local words = { "--helper=test/helper.lua", "--pattern=_spec", "--output=test/output.lua" }
 local paths = false
 for _, word in ipairs(arg) do
   words[#words + 1] = word

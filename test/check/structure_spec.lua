@@ -1,0 +1,228 @@
+-- The shape of the source, checked: who may require whom, and who alone touches time, randomness,
+-- processes, the environment and yields.
+local LAYERS = {
+  -- module prefix → prefixes that it may require; the longest matching prefix counts
+  ["rtl.aws"] = { "rtl.aws" },
+  ["rtl.k8s"] = { "rtl.k8s" },
+  ["rtl.helm"] = { "rtl.helm" },
+  ["rtl.ray"] = { "rtl.ray" },
+  ["rtl.nccl"] = { "rtl.nccl" },
+  ["rtl.plan"] = { "rtl.plan" },
+  ["rtl.kinds"] = { "rtl.kinds", "rtl.plan", "rtl.aws", "rtl.k8s", "rtl.helm", "rtl.ray", "rtl.nccl" },
+  ["rtl.recipe"] = { "rtl.recipe", "rtl.kinds", "rtl.plan", "rtl.aws", "rtl.k8s", "rtl.helm",
+    "rtl.ray", "rtl.nccl" },
+  ["rtl.cli"] = { "rtl" },
+  ["rtl.rehearse"] = { "rtl.rehearse", "rtl.aws.ops", "rtl.kinds.instances" },
+  ["recipes"] = { "recipes", "rtl.recipe", "rtl.kinds", "rtl.plan", "rtl.aws", "rtl.k8s", "rtl.helm",
+    "rtl.ray", "rtl.nccl" },
+  ["rtl"] = { "rtl.codes" },
+}
+local LAYERED = { "rtl.aws", "rtl.k8s", "rtl.helm", "rtl.ray", "rtl.nccl", "rtl.plan", "rtl.kinds",
+  "rtl.recipe", "rtl.cli", "rtl.rehearse", "recipes" }
+
+-- What only its owner may name in Lua.
+local OWNED = {
+  { "os%.time%f[%W]", "lua/rtl/clock.lua" },
+  { "os%.clock%f[%W]", "lua/rtl/clock.lua" },
+  { "os%.date%f[%W]", "lua/rtl/clock.lua" },
+  { "rtl%.native%.clock", "lua/rtl/clock.lua" },
+  { "math%.random", "lua/rtl/entropy.lua" },
+  { "rtl%.native%.entropy", "lua/rtl/entropy.lua" },
+  { "os%.getenv", "lua/rtl/process.lua" },
+  { "os%.execute", "lua/rtl/process.lua" },
+  { "io%.popen", "lua/rtl/process.lua" },
+  { "rtl%.native%.process", "lua/rtl/process.lua" },
+  { "rtl%.native%.http", "lua/rtl/wire.lua" },
+  { "coroutine%.yield", "lua/rtl/task.lua" },
+}
+
+-- What only its owner may call in C: symbol → folders. Each exception says why.
+local C_OWNED = {
+  { { "time", "gettimeofday", "clock_gettime" }, { "modules/clock/", "modules/loop/" } },
+  { { "getrandom", "rand", "random", "arc4random" }, { "modules/entropy/" } },
+  { { "fork", "vfork", "execv", "execve", "execvp", "posix_spawn", "posix_spawnp", "system", "popen" },
+    { "modules/process/" } },
+  { { "getenv", "secure_getenv" }, { "modules/process/", "host/searcher" } },
+  { { "sleep", "usleep", "nanosleep", "poll", "select", "epoll_wait" }, { "modules/loop/" } },
+}
+
+local function lines_of(command)
+  local list = {}
+  local pipe = assert(io.popen(command))
+  for line in pipe:lines() do list[#list + 1] = line end
+  pipe:close()
+  return list
+end
+
+local function read(path)
+  local f <close> = assert(io.open(path, "rb"))
+  return f:read("a")
+end
+
+local sources = lines_of("find lua recipes -name '*.lua' | LC_ALL=C sort")
+
+local function module_of(path)
+  return (path:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", "."))
+end
+
+local function starts(name, prefix)
+  return name == prefix or name:sub(1, #prefix + 1) == prefix .. "."
+end
+
+local function layer_of(module)
+  local best
+  for prefix in pairs(LAYERS) do
+    if starts(module, prefix) and #prefix > #(best or "") then best = prefix end
+  end
+  return best
+end
+
+-- A module outside of every layer is part of the base, which all may require.
+local function is_base(module)
+  for _, prefix in ipairs(LAYERED) do
+    if starts(module, prefix) then return false end
+  end
+  return true
+end
+
+local function may_require(from, to)
+  if not to:match("^rtl%.") and not to:match("^recipes%.") then return true end
+  if from == "rtl.process" or is_base(to) then
+    return not (starts(from, "recipes") and to:match("^rtl%.native%."))
+  end
+  for _, prefix in ipairs(LAYERS[layer_of(from)] or {}) do
+    if starts(to, prefix) then
+      return not (from ~= "rtl.rehearse" and starts(to, "rtl.rehearse") and not starts(from, "rtl.rehearse"))
+    end
+  end
+  return false
+end
+
+local function without_comments(text)
+  return (text:gsub("%-%-%[%[.-%]%]", ""):gsub("%-%-[^\n]*", ""))
+end
+
+describe("layers", function ()
+  it("are kept by every require", function ()
+    local wrong = {}
+    for _, path in ipairs(sources) do
+      for to in without_comments(read(path)):gmatch("require%s*%(?%s*[\"']([%w_.]+)[\"']") do
+        if not may_require(module_of(path), to) then
+          wrong[#wrong + 1] = path .. " requires " .. to
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("know of the rehearsal only where it is made", function ()
+    local wrong = {}
+    for _, path in ipairs(lines_of("grep -rliE rehears lua recipes modules 2>/dev/null")) do
+      if not path:match("^lua/rtl/rehearse/") then wrong[#wrong + 1] = path end
+    end
+    assert.same({}, wrong)
+  end)
+end)
+
+describe("time, randomness, processes, environment and yields", function ()
+  it("are named in Lua by their one owner", function ()
+    local wrong = {}
+    for _, path in ipairs(sources) do
+      local text = without_comments(read(path))
+      for _, rule in ipairs(OWNED) do
+        if path ~= rule[2] and text:find(rule[1]) then wrong[#wrong + 1] = path .. ": " .. rule[1] end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("are called in C by their one owner", function ()
+    local build = os.getenv("RTL_BUILD") or "build"
+    local wrong, seen = {}, 0
+    for _, object in ipairs(lines_of("find " .. build .. "/host " .. build .. "/modules -name '*.o'")) do
+      seen = seen + 1
+      local place = object:sub(#build + 2)
+      local undefined = {}
+      for _, line in ipairs(lines_of("nm -u " .. object)) do
+        undefined[line:match("U ([%w_]+)") or ""] = true
+      end
+      for _, rule in ipairs(C_OWNED) do
+        local owner = false
+        for _, folder in ipairs(rule[2]) do owner = owner or place:sub(1, #folder) == folder end
+        for _, symbol in ipairs(rule[1]) do
+          if undefined[symbol] and not owner then wrong[#wrong + 1] = place .. " calls " .. symbol end
+        end
+      end
+    end
+    assert.is_true(seen > 0)
+    assert.same({}, wrong)
+  end)
+end)
+
+describe("files", function ()
+  local C_LINES, LUA_LINES, COLUMNS = 600, 500, 100
+
+  -- Columns as a reader counts them: characters, not bytes.
+  local function too_wide(path)
+    local n = 0
+    for line in (read(path)):gmatch("[^\n]*") do
+      n = n + 1
+      if (utf8.len(line) or #line) > COLUMNS then return path .. ":" .. n end
+    end
+    return nil
+  end
+
+  it("are short and narrow", function ()
+    local wrong = {}
+    local all = lines_of("git ls-files 'host/*.c' 'modules/*.c' 'modules/*.h' 'lua/*.lua' 'recipes/*.lua'")
+    assert.is_true(#all > 0)
+    for _, path in ipairs(all) do
+      local _, count = read(path):gsub("\n", "\n")
+      local limit = path:match("%.lua$") and LUA_LINES or C_LINES
+      local data = path:match("^lua/rtl/aws/ops/")
+      if count > limit and not data then wrong[#wrong + 1] = path .. " has " .. count .. " lines" end
+      local wide = too_wide(path)
+      if wide then wrong[#wrong + 1] = wide .. " is too wide" end
+    end
+    assert.same({}, wrong)
+  end)
+
+  it("at the top are the ones that the design names", function ()
+    local allowed = { Makefile = true, ["README.md"] = true, LICENSE = true, ["CHANGELOG.md"] = true,
+      host = true, modules = true, lua = true, recipes = true, test = true, vendor = true }
+    local wrong = {}
+    for _, name in ipairs(lines_of("git ls-files | cut -d/ -f1 | sort -u")) do
+      if not allowed[name] and name:sub(1, 1) ~= "." then wrong[#wrong + 1] = name end
+    end
+    assert.same({}, wrong)
+  end)
+end)
+
+describe("operation tables", function ()
+  it("are data: they load in an empty environment", function ()
+    for _, path in ipairs(lines_of("find lua/rtl/aws/ops -name '*.lua' 2>/dev/null | sort")) do
+      local chunk = assert(loadfile(path, "t", {}))
+      assert.is_table(chunk(), path)
+    end
+  end)
+end)
+
+describe("error codes", function ()
+  it("that the source uses and the codes that are explained are the same set", function ()
+    local used, explained, difference = {}, {}, {}
+    for _, path in ipairs(sources) do
+      local codes = path:match("^lua/rtl/codes/")
+      for code in read(path):gmatch("RTL%-%u[%u%d]*%-%d%d%d") do
+        if codes then explained[code] = path else used[code] = path end
+      end
+    end
+    for code, path in pairs(used) do
+      if not explained[code] then difference[#difference + 1] = code .. " (" .. path .. ") is not explained" end
+    end
+    for code, path in pairs(explained) do
+      if not used[code] then difference[#difference + 1] = code .. " (" .. path .. ") is never used" end
+    end
+    table.sort(difference)
+    assert.same({}, difference)
+  end)
+end)
