@@ -30,7 +30,8 @@ local function lua_docs(path, text, out)
     if doc then
       block[#block + 1] = doc
     elseif #block > 0 then
-      local signature = line:match("^function%s+([%w_.:]+%b())") or line:match("^([%w_]+%.[%w_]+)%s*=")
+      local signature = line:match("^function%s+([%w_.:]+%b())")
+        or line:match("^([%w_]+%.[%w_]+)%s*=")
       if signature then
         local name = signature:gsub("^[%w_]+", module, 1)
         out[#out + 1] = { name = name, lines = block }

@@ -89,7 +89,9 @@ static int searcher(lua_State *L) {
     return 1;
   }
   const char *path = luaL_gsub(L, name, ".", "/");
-  const char *forms[] = {lua_pushfstring(L, "%s.lua", path), lua_pushfstring(L, "%s/init.lua", path)};
+  const char *forms[2];
+  forms[0] = lua_pushfstring(L, "%s.lua", path);
+  forms[1] = lua_pushfstring(L, "%s/init.lua", path);
   for (size_t i = 0; i < 2; i++) {
     int found = load_from_disk(L, forms[i]);
     if (found == 0) {

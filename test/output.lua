@@ -5,8 +5,9 @@ local function show(kind, item)
   if type(message) == "table" and not getmetatable(message) then
     message = require("pl.pretty").write(message)
   end
-  io.write(("\n%s %s:%s\n  %s\n  %s\n"):format(kind, trace.short_src or "?", trace.currentline or "?",
-    item.name or "?", (tostring(message or "no message"):gsub("\n", "\n  "))))
+  local text = tostring(message or "no message"):gsub("\n", "\n  ")
+  io.write(("\n%s %s:%s\n  %s\n  %s\n"):format(kind, trace.short_src or "?",
+    trace.currentline or "?", item.name or "?", text))
 end
 
 return function (options)

@@ -21,7 +21,9 @@ local function line_of(e)
   if e.request_id then facts[#facts + 1] = "request " .. e.request_id end
   parts[#parts + 1] = "(" .. table.concat(facts, ", ") .. ")"
   local text = table.concat(parts, " ")
-  if e.cause then text = text .. ": " .. (M.is(e.cause) and line_of(e.cause) or tostring(e.cause)) end
+  if e.cause then
+    text = text .. ": " .. (M.is(e.cause) and line_of(e.cause) or tostring(e.cause))
+  end
   return text
 end
 
@@ -30,15 +32,19 @@ function mt.__tostring(e)
   return line_of(e) .. (hint and ". " .. hint or "")
 end
 
+local function check(ok, problem)
+  if not ok then error("bad argument #1 to 'new' (" .. problem .. ")", 3) end
+end
+
 --- Makes an error object.
 -- `fields`: code (string, an RTL-code of rtl.codes or the service's own name) and message (string)
 -- are required; status (integer, HTTP), request_id, retryable (boolean), sent (boolean: the request
 -- may have taken effect), cause (the error under it), hint (what to try next), doing (what was
 -- being done) and further fields are optional. The table becomes the error; it is not copied.
 function M.new(fields)
-  if type(fields) ~= "table" then error("bad argument #1 to 'new' (table expected)", 2) end
-  if type(fields.code) ~= "string" then error("bad argument #1 to 'new' (code expected)", 2) end
-  if type(fields.message) ~= "string" then error("bad argument #1 to 'new' (message expected)", 2) end
+  check(type(fields) == "table", "table expected")
+  check(type(fields.code) == "string", "code expected")
+  check(type(fields.message) == "string", "message expected")
   return setmetatable(fields, mt)
 end
 

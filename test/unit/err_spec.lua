@@ -2,9 +2,10 @@ local err = require "rtl.err"
 
 describe("err", function ()
   it("shows code, status, request and the innermost hint in one line", function ()
-    local inner = err.new { code = "AccessDenied", message = "no", status = 403, request_id = "r-1",
-      hint = "ask for ec2:CreateVpc" }
-    local outer = err.wrap(inner, { doing = "create vpc ray-train", message = "refused", hint = "outer" })
+    local inner = err.new { code = "AccessDenied", message = "no", status = 403,
+      request_id = "r-1", hint = "ask for ec2:CreateVpc" }
+    local outer = err.wrap(inner, { doing = "create vpc ray-train", message = "refused",
+      hint = "outer" })
     assert.equal("create vpc ray-train: refused (AccessDenied, HTTP 403, request r-1): "
       .. "no (AccessDenied, HTTP 403, request r-1). ask for ec2:CreateVpc", tostring(outer))
     assert.equal("AccessDenied", outer.code)
@@ -19,12 +20,13 @@ describe("err", function ()
   end)
 
   it("raises on misuse, naming the argument", function ()
-    assert.error_matches(function () err.new { message = "m" } end, "bad argument #1 to 'new' %(code expected%)")
+    assert.error_matches(function () err.new { message = "m" } end,
+      "bad argument #1 to 'new' %(code expected%)")
   end)
 
   it("finds the error under an error", function ()
-    local deep = err.wrap(err.wrap(err.new { code = "A", message = "a" }, { code = "B" , message = "b" }),
-      { code = "C", message = "c" })
+    local middle = err.wrap(err.new { code = "A", message = "a" }, { code = "B", message = "b" })
+    local deep = err.wrap(middle, { code = "C", message = "c" })
     assert.equal("a", err.find(deep, function (e) return e.code == "A" end).message)
     assert.is_nil(err.find(deep, function (e) return e.code == "D" end))
   end)
