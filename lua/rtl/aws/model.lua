@@ -1,0 +1,300 @@
+--- The operation tables of `rtl.aws.ops`, compiled: what a request holds and what an answer means.
+--
+-- A table is data only and loads in an empty environment.  Members are written as text, blank
+-- between them: NAME[!][:TYPE][@WIRE]
+--   !      required
+--   TYPE   string (when left out) string(1..64) int int(1..9) float bool blob secret
+--          time time.iso time.unix time.http (without a word: the protocol's own form)
+--          token        a string that is filled in when the caller gives none
+--          json urljson a table or text in, a table out; a string of JSON on the wire
+--                       (urljson: percent-encoded in answers, as IAM does)
+--          (a|b|c)      one of these strings
+--          [T] [T*Item] [T]~   list; its XML items are named Item; flattened
+--          {T}          map of string to T
+--          Name         a structure of `shapes`
+--   @WIRE  name on the wire; @In/out where requests and answers differ.  For ec2query a name
+--          begins with a capital in requests and small in answers, unless both are given.
+-- Members that stand as {label} in `path` are required strings and not listed again.
+-- A write that has neither a token nor `repeatable` nor begins with delete_ is sent once only.
+
+local nearest = require "rtl.nearest"
+
+local M = {}
+
+local FILES = {
+  "autoscaling", "ec2", "eks", "elb", "elbv2", "iam", "logs", "pricing", "resource_groups", "s3",
+  "scheduler", "service_quotas", "ssm", "sts", "tagging",
+}
+
+local SCALARS = {
+  string = true, int = true, float = true, bool = true, time = true, blob = true, secret = true,
+  token = true, json = true, urljson = true,
+}
+
+local LIST_ITEM = { ec2query = "item", awsquery = "member", ["rest-xml"] = "member" }
+
+-- The time formats of a protocol's body; headers and query strings have their own.
+local TIME = {
+  ec2query = "iso", awsquery = "iso", ["rest-xml"] = "iso", json = "unix", ["rest-json"] = "unix",
+  header = "http", query = "iso",
+}
+
+local function upper_first(text) return text:sub(1, 1):upper() .. text:sub(2) end
+local function lower_first(text) return text:sub(1, 1):lower() .. text:sub(2) end
+
+local compile_structure
+
+local function compile_enum(text)
+  local enum = {}
+  for word in text:gmatch "[^|]+" do enum[#enum + 1] = word end
+  return { kind = "string", enum = enum }
+end
+
+local function compile_scalar(svc, text, where)
+  local word, low, high = text:match "^(%a+)%((%-?%d+)%.%.(%d+)%)$"
+  local name, format = (word or text):match "^([%w_]+)%.?(%l*)$"
+  if not SCALARS[name] then return nil end
+  local shape = { kind = name, min = tonumber(low), max = tonumber(high) }
+  if name == "time" then
+    shape.format = format ~= "" and format or TIME[where] or TIME[svc.protocol]
+  end
+  return shape
+end
+
+local function compile_type(svc, text, where)
+  local inner, flat = text:match "^%[(.*)%](~?)$"
+  if inner then
+    local member, item = inner:match "^(.-)%*([%w_-]+)$"
+    return {
+      kind = "list", member = compile_type(svc, member or inner, where), flat = flat == "~",
+      item = item or LIST_ITEM[svc.protocol],
+    }
+  end
+  if text:match "^%b{}$" then
+    return { kind = "map", member = compile_type(svc, text:sub(2, -2), where) }
+  end
+  if text:match "^%b()$" then return compile_enum(text:sub(2, -2)) end
+  return compile_scalar(svc, text, where) or compile_structure(svc, text)
+end
+
+-- The names of a member in requests and in answers.
+local function wire_names(svc, name, given)
+  local wire_in, wire_out
+  if given then wire_in, wire_out = given:match "^(.-)/(.*)$" end
+  if wire_in then return wire_in, wire_out end
+  if svc.protocol == "ec2query" then
+    return upper_first(given or name), given or lower_first(name)
+  end
+  return given or name, given or name
+end
+
+local function compile_member(svc, text, where)
+  local left, given = text:match "^(.-)@(.*)$"
+  local name, required, kind = (left or text):match "^([%w_-]+)(!?):?(.*)$"
+  if not name then error("operation table " .. svc.name .. ": cannot read member " .. text, 0) end
+  local wire_in, wire_out = wire_names(svc, name, given)
+  return {
+    name = name, required = required == "!", where = where, wire_in = wire_in, wire_out = wire_out,
+    shape = compile_type(svc, kind == "" and "string" or kind, where),
+  }
+end
+
+local function add_members(svc, shape, text, where)
+  for word in (text or ""):gmatch "%S+" do
+    local member = compile_member(svc, word, where)
+    shape.members[#shape.members + 1] = member
+    shape.by_name[member.name] = member
+  end
+end
+
+-- A structure of `shapes`, made once; it may hold itself.
+function compile_structure(svc, name)
+  local made = svc.structures[name]
+  if made then return made end
+  local text = svc.shapes and svc.shapes[name]
+  if not text then error("operation table " .. svc.name .. ": no shape " .. name, 0) end
+  made = { kind = "structure", name = name, members = {}, by_name = {} }
+  svc.structures[name] = made
+  add_members(svc, made, text, "body")
+  return made
+end
+
+local function path_members(shape, path)
+  for label in (path or ""):gmatch "{([%w_-]+)%+?}" do
+    local member = {
+      name = label, required = true, where = "path", wire_in = label, wire_out = label,
+      shape = { kind = "string", min = 1 },
+    }
+    shape.members[#shape.members + 1] = member
+    shape.by_name[label] = member
+  end
+end
+
+local function compile_input(svc, raw)
+  local shape = { kind = "structure", name = "input", members = {}, by_name = {} }
+  path_members(shape, raw.path)
+  add_members(svc, shape, raw.query, "query")
+  add_members(svc, shape, raw.header, "header")
+  add_members(svc, shape, raw.input, "body")
+  return shape
+end
+
+local function compile_output(svc, raw)
+  local shape = { kind = "structure", name = "output", members = {}, by_name = {} }
+  add_members(svc, shape, raw.output_header, "header")
+  add_members(svc, shape, raw.output, "body")
+  return shape
+end
+
+local function token_of(input)
+  for _, member in ipairs(input.members) do
+    if member.shape.kind == "token" then return member.name end
+  end
+end
+
+local function compile_page(svc, raw)
+  if not raw.items then return nil end
+  local page = {}
+  for key, value in pairs(raw.page or svc.page) do page[key] = value end
+  page.items = raw.items
+  return page
+end
+
+local READS = { "describe_", "get_", "list_", "head_", "simulate_", "decode_" }
+
+local function is_read(key)
+  for _, prefix in ipairs(READS) do
+    if key:sub(1, #prefix) == prefix then return true end
+  end
+  return false
+end
+
+local function compile_operation(svc, key, raw)
+  local name = raw.name or key:gsub("^%l", string.upper):gsub("_(%w)", string.upper)
+  local op = {
+    key = key, name = name, action = svc.actions .. ":" .. name, service = svc,
+    reads = is_read(key), method = raw.method or "POST", path = raw.path or "/",
+    payload = raw.payload, output_payload = raw.output_payload, status = raw.status or 200,
+    unsigned = raw.unsigned or false, checksum = raw.checksum or false,
+    input = compile_input(svc, raw), output = compile_output(svc, raw),
+    page = compile_page(svc, raw),
+  }
+  op.token = token_of(op.input)
+  op.once = raw.once
+    or not (op.reads or op.token or raw.repeatable or key:sub(1, 7) == "delete_")
+  return op
+end
+
+-- Operations are compiled when they are first asked for: a deploy uses a quarter of them.
+local function lazy_operations(svc)
+  return setmetatable({}, {
+    __index = function (ops, key)
+      local raw = svc.operations[key]
+      if not raw then return nil end
+      local op = compile_operation(svc, key, raw)
+      rawset(ops, key, op)
+      return op
+    end,
+  })
+end
+
+local function lazy_names(svc)
+  return setmetatable({}, {
+    __index = function (names, name)
+      for key, raw in pairs(svc.operations) do
+        if (raw.name or key:gsub("^%l", string.upper):gsub("_(%w)", string.upper)) == name then
+          rawset(names, name, svc.ops[key])
+          return svc.ops[key]
+        end
+      end
+    end,
+  })
+end
+
+local loaded = {}
+
+--- The names of all services that have an operation table, sorted.
+function M.services()
+  return table.move(FILES, 1, #FILES, 1, {})
+end
+
+--- The compiled table of a service ("ec2", "service_quotas" or "service-quotas"); raises for an
+-- unknown one. `svc.ops.describe_vpcs` and `svc.by_name.DescribeVpcs` are its operations, nil when
+-- there is none; `svc.operations` the raw table.
+function M.service(name)
+  local key = name:gsub("-", "_")
+  if loaded[key] then return loaded[key] end
+  for _, file in ipairs(FILES) do
+    if file == key then
+      local svc = {}
+      for field, value in pairs(require("rtl.aws.ops." .. key)) do svc[field] = value end
+      svc.structures = {}
+      svc.ops, svc.by_name = lazy_operations(svc), lazy_names(svc)
+      loaded[key] = svc
+      return svc
+    end
+  end
+  error("no AWS service '" .. name .. "'" .. nearest.hint(key, FILES), 2)
+end
+
+--- The operation keys of a compiled service, sorted.
+function M.operations(svc)
+  local keys = {}
+  for key in pairs(svc.operations) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+local function unescape(text)
+  return (text:gsub("%%(%x%x)", function (hex) return string.char(tonumber(hex, 16)) end))
+end
+
+-- Matches the segments of a path against a template; returns the labels' values, or nil.
+local function match_path(template, path)
+  local names = {}
+  local pattern = template:gsub("[%-%.%+%*%?%^%$%%%(%)%[%]]", "%%%0")
+  pattern = pattern:gsub("{([%w_-]+)(%%?%+?)}", function (name, greedy)
+    names[#names + 1] = name
+    return greedy ~= "" and "(.+)" or "([^/]+)"
+  end)
+  local found = { path:match("^" .. pattern .. "$") }
+  if #found == 0 then return nil end
+  local labels = {}
+  for i, name in ipairs(names) do labels[name] = unescape(found[i]) end
+  return labels, #names
+end
+
+-- Whether the fixed part of a template's query (`?tagging`, `?list-type=2`) is in the request's.
+local function has_query(fixed, query)
+  for part in fixed:gmatch "[^&]+" do
+    local name, value = part:match "^([^=]*)=?(.*)$"
+    if query[name] == nil or (value ~= "" and query[name] ~= value) then return false end
+  end
+  return true
+end
+
+local function rank_of(op, method, path, query)
+  if op.method ~= method then return nil end
+  local template, fixed = op.path:match "^([^?]*)%??(.*)$"
+  local labels, count = match_path(template, path)
+  if not labels or not has_query(fixed, query) then return nil end
+  local literal = select(2, fixed:gsub("[^&]+", ""))
+  return literal * 100 - (count or 0), labels
+end
+
+--- Which operation of a rest service a request is for.
+-- `path` as on the wire, `query` a table of decoded names and values.
+-- Returns the operation and the decoded path labels, or nil.
+function M.find(svc, method, path, query)
+  local best, best_rank, best_labels
+  for _, key in ipairs(M.operations(svc)) do
+    local op = svc.ops[key]
+    local rank, labels = rank_of(op, method, path, query)
+    if rank and (not best_rank or rank > best_rank) then
+      best, best_rank, best_labels = op, rank, labels
+    end
+  end
+  return best, best_labels
+end
+
+return M

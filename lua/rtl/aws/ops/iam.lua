@@ -1,0 +1,217 @@
+-- AWS IAM (global, signed for one region a partition).
+-- The format is described in rtl/aws/model.lua.
+return {
+  name = "iam", id = "IAM", protocol = "awsquery", version = "2010-05-08",
+  endpoint = "iam", signing = "iam", actions = "iam",
+  xmlns = "https://iam.amazonaws.com/doc/2010-05-08/",
+  fixed = {
+    aws = { host = "iam.amazonaws.com", region = "us-east-1" },
+    ["aws-cn"] = { host = "iam.cn-north-1.amazonaws.com.cn", region = "cn-north-1" },
+    ["aws-us-gov"] = { host = "iam.us-gov.amazonaws.com", region = "us-gov-west-1" },
+  },
+  page = { send = "Marker", receive = "Marker", size = "MaxItems", more = "IsTruncated" },
+  operations = {
+    -- Roles
+    create_role = {
+      once = true,
+      input = [[
+        RoleName!:string(1..64) AssumeRolePolicyDocument!:urljson Path:string(1..512) Description
+        MaxSessionDuration:int(3600..43200) PermissionsBoundary:string(20..2048) Tags:[Tag]
+      ]],
+      output = "Role:Role",
+    },
+    get_role = {
+      input = "RoleName!:string(1..64)",
+      output = "Role:Role",
+    },
+    list_roles = {
+      items = "Roles",
+      input = "PathPrefix:string(1..512) MaxItems:int(1..1000) Marker:string(1..320)",
+      output = "Roles:[Role] IsTruncated:bool Marker",
+    },
+    update_assume_role_policy = {
+      repeatable = true,
+      input = "RoleName!:string(1..64) PolicyDocument!:urljson",
+    },
+    update_role = {
+      repeatable = true,
+      input = "RoleName!:string(1..64) Description MaxSessionDuration:int(3600..43200)",
+    },
+    delete_role = {
+      input = "RoleName!:string(1..64)",
+    },
+    tag_role = {
+      repeatable = true,
+      input = "RoleName!:string(1..64) Tags!:[Tag]",
+    },
+    untag_role = {
+      repeatable = true,
+      input = "RoleName!:string(1..64) TagKeys!:[string(1..128)]",
+    },
+    list_role_tags = {
+      items = "Tags",
+      input = "RoleName!:string(1..64) MaxItems:int(1..1000) Marker:string(1..320)",
+      output = "IsTruncated:bool Tags:[Tag] Marker",
+    },
+
+    -- Policies of a role
+    attach_role_policy = {
+      repeatable = true,
+      input = "RoleName!:string(1..64) PolicyArn!:string(20..2048)",
+    },
+    detach_role_policy = {
+      repeatable = true,
+      input = "RoleName!:string(1..64) PolicyArn!:string(20..2048)",
+    },
+    list_attached_role_policies = {
+      items = "AttachedPolicies",
+      input = [[
+        RoleName!:string(1..64) PathPrefix:string(1..512) MaxItems:int(1..1000)
+        Marker:string(1..320)]],
+      output = "AttachedPolicies:[AttachedPolicy] IsTruncated:bool Marker",
+    },
+    put_role_policy = {
+      repeatable = true,
+      input = "RoleName!:string(1..64) PolicyName!:string(1..128) PolicyDocument!:urljson",
+    },
+    get_role_policy = {
+      input = "RoleName!:string(1..64) PolicyName!:string(1..128)",
+      output = "RoleName PolicyName PolicyDocument:urljson",
+    },
+    list_role_policies = {
+      items = "PolicyNames",
+      input = "RoleName!:string(1..64) MaxItems:int(1..1000) Marker:string(1..320)",
+      output = "PolicyNames:[string] IsTruncated:bool Marker",
+    },
+    delete_role_policy = {
+      input = "RoleName!:string(1..64) PolicyName!:string(1..128)",
+    },
+
+    -- Managed policies
+    create_policy = {
+      once = true,
+      input = [[
+        PolicyName!:string(1..128) PolicyDocument!:urljson Path:string(1..512) Description
+        Tags:[Tag]
+      ]],
+      output = "Policy:Policy",
+    },
+    get_policy = {
+      input = "PolicyArn!:string(20..2048)",
+      output = "Policy:Policy",
+    },
+    list_policies = {
+      items = "Policies",
+      input = [[
+        Scope:(All|AWS|Local) OnlyAttached:bool PathPrefix:string(1..512)
+        PolicyUsageFilter:(PermissionsPolicy|PermissionsBoundary) MaxItems:int(1..1000)
+        Marker:string(1..320)]],
+      output = "Policies:[Policy] IsTruncated:bool Marker",
+    },
+    delete_policy = {
+      input = "PolicyArn!:string(20..2048)",
+    },
+
+    -- Instance profiles
+    create_instance_profile = {
+      once = true,
+      input = "InstanceProfileName!:string(1..128) Path:string(1..512) Tags:[Tag]",
+      output = "InstanceProfile:InstanceProfile",
+    },
+    get_instance_profile = {
+      input = "InstanceProfileName!:string(1..128)",
+      output = "InstanceProfile:InstanceProfile",
+    },
+    list_instance_profiles_for_role = {
+      items = "InstanceProfiles",
+      input = "RoleName!:string(1..64) MaxItems:int(1..1000) Marker:string(1..320)",
+      output = "InstanceProfiles:[InstanceProfile] IsTruncated:bool Marker",
+    },
+    add_role_to_instance_profile = {
+      repeatable = true,
+      input = "InstanceProfileName!:string(1..128) RoleName!:string(1..64)",
+    },
+    remove_role_from_instance_profile = {
+      repeatable = true,
+      input = "InstanceProfileName!:string(1..128) RoleName!:string(1..64)",
+    },
+    delete_instance_profile = {
+      input = "InstanceProfileName!:string(1..128)",
+    },
+
+    -- Checks, linked roles, OIDC
+    simulate_principal_policy = {
+      items = "EvaluationResults",
+      input = [[
+        PolicySourceArn!:string(20..2048) ActionNames!:[string(3..128)] PolicyInputList:[string]
+        ResourceArns:[string(1..2048)] ResourcePolicy CallerArn:string(1..2048)
+        MaxItems:int(1..1000) Marker:string(1..320)]],
+      output = "EvaluationResults:[EvaluationResult] IsTruncated:bool Marker",
+    },
+    create_service_linked_role = {
+      once = true,
+      input = "AWSServiceName!:string(1..128) Description CustomSuffix:string(1..64)",
+      output = "Role:Role",
+    },
+    list_open_id_connect_providers = {
+      name = "ListOpenIDConnectProviders",
+      output = "OpenIDConnectProviderList:[OpenIDConnectProviderListEntry]",
+    },
+    get_open_id_connect_provider = {
+      name = "GetOpenIDConnectProvider",
+      input = "OpenIDConnectProviderArn!:string(20..2048)",
+      output = "Url ClientIDList:[string] ThumbprintList:[string] CreateDate:time Tags:[Tag]",
+    },
+    delete_open_id_connect_provider = {
+      name = "DeleteOpenIDConnectProvider",
+      input = "OpenIDConnectProviderArn!:string(20..2048)",
+    },
+  },
+  shapes = {
+    AttachedPermissionsBoundary = "PermissionsBoundaryType PermissionsBoundaryArn",
+    AttachedPolicy = "PolicyName PolicyArn",
+    EvaluationResult = [[
+      EvalActionName EvalResourceName EvalDecision MatchedStatements:[Statement]
+      MissingContextValues:[string] ResourceSpecificResults:[ResourceSpecificResult]
+    ]],
+    InstanceProfile = [[
+      Path InstanceProfileName InstanceProfileId Arn CreateDate:time Roles:[Role] Tags:[Tag]
+    ]],
+    OpenIDConnectProviderListEntry = "Arn IsTrustedIdentityPropagationEnabled:bool",
+    Policy = [[
+      PolicyName PolicyId Arn Path DefaultVersionId AttachmentCount:int
+      PermissionsBoundaryUsageCount:int IsAttachable:bool Description CreateDate:time
+      UpdateDate:time Tags:[Tag]
+    ]],
+    ResourceSpecificResult = "EvalResourceName EvalResourceDecision MissingContextValues:[string]",
+    Role = [[
+      Path RoleName RoleId Arn CreateDate:time AssumeRolePolicyDocument:urljson Description
+      MaxSessionDuration:int PermissionsBoundary:AttachedPermissionsBoundary Tags:[Tag]
+    ]],
+    Statement = "SourcePolicyId SourcePolicyType",
+    Tag = "Key!:string(1..128) Value!:string(0..256)",
+  },
+  waiters = {
+    instance_profile_exists = { op = "get_instance_profile", delay = 1, tries = 40,
+      { "success", status = 200 },
+      { "retry", status = 404 },
+    },
+    role_exists = { op = "get_role", delay = 1, tries = 20,
+      { "success", status = 200 },
+      { "retry", error = "NoSuchEntity" },
+    },
+    policy_exists = { op = "get_policy", delay = 1, tries = 20,
+      { "success", status = 200 },
+      { "retry", error = "NoSuchEntity" },
+    },
+  },
+  errors = {
+    ConcurrentModification = 409,
+    DeleteConflict = 409,
+    EntityAlreadyExists = 409,
+    LimitExceeded = 409,
+    NoSuchEntity = 404,
+    PolicyEvaluation = 500,
+    ServiceFailure = 500,
+  },
+}

@@ -1,0 +1,28 @@
+-- The price list (served in few regions only; the priced region is a filter).
+-- The format is described in rtl/aws/model.lua.
+return {
+  name = "pricing", id = "Pricing", protocol = "json", version = "2017-10-15",
+  endpoint = "api.pricing", signing = "pricing", actions = "pricing",
+  json = "1.1", target = "AWSPriceListService",
+  fixed = {
+    aws = { host = "api.pricing.us-east-1.amazonaws.com", region = "us-east-1" },
+    ["aws-cn"] = {
+      host = "api.pricing.cn-northwest-1.amazonaws.com.cn", region = "cn-northwest-1",
+    },
+  },
+  page = { send = "NextToken", receive = "NextToken", size = "MaxResults" },
+  operations = {
+    get_products = {
+      items = "PriceList",
+      input = [[
+        ServiceCode! FormatVersion:string(1..32) Filters:[Filter] MaxResults:int(1..100) NextToken
+      ]],
+      output = "FormatVersion PriceList:[json] NextToken",
+    },
+  },
+  shapes = {
+    Filter = [[
+      Type!:(TERM_MATCH|EQUALS|CONTAINS|ANY_OF|NONE_OF) Field!:string(1..1024)
+      Value!:string(1..1024)]],
+  },
+}
