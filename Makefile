@@ -32,9 +32,11 @@ LIBS     := -Wl,--whole-archive $(call pick,lua5.4) -Wl,--no-whole-archive \
 MODULES  := $(sort $(notdir $(patsubst %/,%,$(wildcard modules/*/))))
 HOST_SRC := $(wildcard host/*.c)
 MOD_SRC  := $(filter-out %_main.c,$(wildcard modules/*/*.c))
-# A binding is modules/NAME/lNAME.c; everything else in modules/ is pure C, built without Lua's headers.
+# A binding is modules/NAME/lNAME.c, with parts lNAME_*.c if it is long; everything else in modules/
+# is pure C, built without Lua's headers.
 BINDINGS := $(foreach m,$(MODULES),$(wildcard modules/$(m)/l$(m).c))
-PURE     := $(filter-out $(BINDINGS),$(MOD_SRC))
+BIND_SRC := $(BINDINGS) $(foreach m,$(MODULES),$(wildcard modules/$(m)/l$(m)_*.c))
+PURE     := $(filter-out $(BIND_SRC),$(MOD_SRC))
 OBJ      := $(HOST_SRC:%.c=$(BUILD)/%.o) $(MOD_SRC:%.c=$(BUILD)/%.o) $(BUILD)/host/embed.o
 EMBEDDED := $(shell find lua recipes -type f 2>/dev/null)
 
@@ -63,7 +65,7 @@ $(PURE:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARNINGS) $(CFLAGS) $(MODCPPFLAGS) -MMD -MP -c -o $@ $<
 
-$(BINDINGS:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
+$(BIND_SRC:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARNINGS) $(CFLAGS) $(LUACPPFLAGS) -MMD -MP -c -o $@ $<
 
@@ -74,9 +76,9 @@ $(BUILD)/natives.h: $(BINDINGS) Makefile
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # lua/ as bytecode that keeps its line numbers, recipes/ as the text that people fork.
-$(BUILD)/embedded.bin: host/pack.lua $(EMBEDDED) $(BINDINGS)
+$(BUILD)/embedded.bin: host/pack.lua $(EMBEDDED) $(BIND_SRC)
 	@mkdir -p $(@D)
-	$(LUA) host/pack.lua $@ lua recipes $(BINDINGS)
+	$(LUA) host/pack.lua $@ lua recipes $(BIND_SRC)
 
 $(BUILD)/host/embed.o: host/embed.S $(BUILD)/embedded.bin
 	@mkdir -p $(@D)
