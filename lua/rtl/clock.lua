@@ -94,8 +94,6 @@ local function offset_of(zone)
   return (sign == "-" and -1 or 1) * (tonumber(hours) * 3600 + tonumber(minutes) * 60)
 end
 
-local MONTH_DAYS = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
-
 --- Unix seconds of an RFC 3339 date ("2026-12-01T10:00:00Z", fractions, "+02:00", the AWS form
 -- without dashes); nil when the text is none. An integer when there is no fraction.
 function M.parse_iso(text)
@@ -104,9 +102,10 @@ function M.parse_iso(text)
   if not offset or (fraction ~= "" and not fraction:match("^%.%d+$")) then return nil end
   year, month, day = math.tointeger(year), math.tointeger(month), math.tointeger(day)
   hour, minute, second = math.tointeger(hour), math.tointeger(minute), math.tointeger(second)
-  local most = MONTH_DAYS[month]
-  if not most or day < 1 or day > most or hour > 23 or minute > 59 or second > 60 then return nil end
-  local t = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset
+  if month < 1 or month > 12 or hour > 23 or minute > 59 or second > 60 then return nil end
+  local days = days_of(year, month, day)
+  if select(3, date_of(days)) ~= day then return nil end -- the 31st of April
+  local t = days * 86400 + hour * 3600 + minute * 60 + second - offset
   return fraction == "" and t or t + tonumber("0" .. fraction)
 end
 
