@@ -1,0 +1,9 @@
+--- Proof of transport: which network NCCL really took between the nodes of a job.
+
+local M = {}
+
+M.classify = require("rtl.nccl.classify").classify
+M.counters = require "rtl.nccl.counters"
+M.join = require("rtl.nccl.join").join
+
+return M
