@@ -1,0 +1,417 @@
+/* rtl.native.http: what rtl.wire's native implementation stands on. Nothing else requires it. */
+#include "http/http.h"
+#include "http/stream.h"
+#include "secret/lsecret.h"
+
+#include <lauxlib.h>
+#include <math.h>
+#include <string.h>
+
+int luaopen_rtl_native_http(lua_State *L);
+
+#define REQUEST "rtl.http.request"
+#define STREAM "rtl.http.stream"
+
+struct request {
+  struct rtl_http http; /* first */
+  int hidden;           /* the body is handed out as secrets */
+};
+
+/* ---- options: fields of the table at index 1; their values stay on the stack, so that what is
+ * borrowed from them lives as long as the call ---- */
+
+static int bad_field(lua_State *L, const char *name, const char *expected) {
+  return luaL_error(L, "bad field '%s' (%s expected)", name, expected);
+}
+
+static struct rtl_span opt_bytes(lua_State *L, const char *name) {
+  struct rtl_span span = {NULL, 0};
+  luaL_checkstack(L, 2, "too many options");
+  if (lua_getfield(L, 1, name) != LUA_TNIL) {
+    span.bytes = rtl_test_bytes(L, -1, &span.size);
+    if (span.bytes == NULL) {
+      bad_field(L, name, "string or secret");
+    }
+  }
+  return span;
+}
+
+static const char *opt_text(lua_State *L, const char *name) {
+  struct rtl_span span = opt_bytes(L, name);
+  if (span.bytes != NULL && strlen(span.bytes) != span.size) {
+    bad_field(L, name, "text without NUL");
+  }
+  return span.bytes;
+}
+
+static int opt_flag(lua_State *L, const char *name) {
+  lua_getfield(L, 1, name);
+  int flag = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return flag;
+}
+
+static int64_t opt_integer(lua_State *L, const char *name, int64_t otherwise) {
+  int is_integer = 1;
+  if (lua_getfield(L, 1, name) != LUA_TNIL) {
+    otherwise = lua_tointegerx(L, -1, &is_integer);
+  }
+  if (!is_integer || otherwise < -1) {
+    bad_field(L, name, "integer, at least 0");
+  }
+  lua_pop(L, 1);
+  return otherwise;
+}
+
+/* Seconds to nanoseconds; 0 when the field is nil or false. */
+static int64_t opt_seconds(lua_State *L, const char *name) {
+  lua_Number seconds = 0;
+  if (lua_getfield(L, 1, name) != LUA_TNIL && lua_toboolean(L, -1)) {
+    seconds = lua_tonumber(L, -1);
+    if (!(seconds > 0)) {
+      bad_field(L, name, "seconds, more than 0");
+    }
+  }
+  lua_pop(L, 1);
+  return seconds > 9e9 ? 0 : (int64_t)ceil(seconds * 1e9);
+}
+
+static void opt_route(lua_State *L, struct rtl_http_route *route) {
+  route->url = opt_text(L, "url");
+  if (route->url == NULL) {
+    bad_field(L, "url", "string or secret");
+  }
+  route->connect_to = opt_text(L, "connect_to");
+  route->proxy = opt_text(L, "proxy");
+  route->ca_file = opt_text(L, "ca_file");
+  route->ca = opt_bytes(L, "ca");
+  route->cert = opt_bytes(L, "cert");
+  route->key = opt_bytes(L, "key");
+  route->insecure = opt_flag(L, "insecure");
+  route->connect_timeout_ns = opt_seconds(L, "connect_timeout");
+}
+
+static struct rtl_span span_of_field(lua_State *L, int index, lua_Integer field) {
+  struct rtl_span span = {NULL, 0};
+  lua_rawgeti(L, index, field);
+  if (lua_type(L, -1) == LUA_TSTRING || lua_type(L, -1) == LUA_TUSERDATA) {
+    span.bytes = rtl_test_bytes(L, -1, &span.size);
+  }
+  return span;
+}
+
+/* Adds the pair at the top of the stack: {name, value}; value false: libcurl's default is dropped.
+ * 0, or as rtl_http_header. */
+static int add_header(lua_State *L, struct curl_slist **list) {
+  if (!lua_istable(L, -1)) {
+    return -2;
+  }
+  int pair = lua_gettop(L);
+  struct rtl_span name = span_of_field(L, pair, 1);
+  struct rtl_span value = span_of_field(L, pair, 2);
+  int dropped = lua_isboolean(L, -1);
+  int result = -2;
+  if (name.bytes != NULL && (value.bytes != NULL || dropped)) {
+    result = rtl_http_header(list, name, value);
+  }
+  lua_settop(L, pair);
+  return result;
+}
+
+/* {{name, value}, …}. Everything that may raise happens while the list is empty, or after it was
+ * freed. */
+static struct curl_slist *opt_headers(lua_State *L) {
+  struct curl_slist *list = NULL;
+  luaL_checkstack(L, 4, "too many options");
+  if (lua_getfield(L, 1, "headers") != LUA_TTABLE) {
+    bad_field(L, "headers", "table");
+  }
+  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+    int result = add_header(L, &list);
+    lua_pop(L, 1);
+    if (result != 0) {
+      rtl_http_free_headers(list);
+      luaL_error(L, result == -1 ? "not enough memory" : "bad header number %I", i);
+    }
+  }
+  lua_pop(L, 1);
+  return list;
+}
+
+static void opt_body(lua_State *L, struct rtl_http_options *options) {
+  if (lua_getfield(L, 1, "body") == LUA_TBOOLEAN) {
+    options->has_body = options->upload = lua_toboolean(L, -1);
+  } else {
+    options->body = opt_bytes(L, "body");
+    options->has_body = options->body.bytes != NULL;
+    options->copy_body = lua_type(L, -1) == LUA_TUSERDATA; /* a secret may be closed any time */
+    lua_setiuservalue(L, 2, 1);                            /* a string lives with the handle */
+  }
+  options->length = opt_integer(L, "length", -1);
+}
+
+static void opt_limits(lua_State *L, struct rtl_http_options *options) {
+  options->max_headers = (size_t)opt_integer(L, "max_headers", 256 * 1024);
+  options->max_body = (size_t)opt_integer(L, "max_body", 0);
+  options->timeout_ns = opt_seconds(L, "timeout");
+  options->idle_ns = opt_seconds(L, "idle");
+  options->once = opt_flag(L, "once");
+  options->gzip = opt_flag(L, "gzip");
+}
+
+/* Loads libcurl, or pushes nil, "library" and the reason. */
+static int missing(lua_State *L) {
+  const char *refused = rtl_multi_open(&rtl_multi_shared);
+  if (refused == NULL) {
+    return 0;
+  }
+  luaL_pushfail(L);
+  lua_pushliteral(L, "library");
+  lua_pushstring(L, refused);
+  return 3;
+}
+
+/*** http.start{method=, url=, headers=, …} → handle | nil, "library", message
+ * Starts a request; the fields are those of rtl.wire, flat and without defaults: url, method,
+ * headers ({{name, value}, …}; value false drops libcurl's own), body (string, secret, or true: it
+ * comes by handle:feed()), length, once, gzip, hidden (data as secrets), max_headers, max_body,
+ * timeout, idle, connect_timeout, connect_to, proxy, ca, ca_file, cert, key, insecure. */
+static int l_start(lua_State *L) {
+  struct rtl_http_options options = {0};
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  if (missing(L) != 0) {
+    return 3;
+  }
+  struct request *self = lua_newuserdatauv(L, sizeof *self, 1);
+  memset(self, 0, sizeof *self);
+  luaL_setmetatable(L, REQUEST);
+  opt_route(L, &options.route);
+  options.method = opt_text(L, "method");
+  if (options.method == NULL) {
+    return bad_field(L, "method", "string");
+  }
+  opt_body(L, &options);
+  opt_limits(L, &options);
+  self->hidden = opt_flag(L, "hidden");
+  options.headers = opt_headers(L);
+  if (rtl_http_start(&self->http, &options) != 0) {
+    return luaL_error(L, "not enough memory");
+  }
+  lua_pushvalue(L, 2);
+  return 1;
+}
+
+static struct request *check_open(lua_State *L) {
+  struct request *self = luaL_checkudata(L, 1, REQUEST);
+  luaL_argcheck(L, self->http.token != 0, 1, "closed");
+  return self;
+}
+
+static int request_token(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)check_open(L)->http.token);
+  return 1;
+}
+
+static int push_head(lua_State *L, const struct rtl_http *http) {
+  lua_pushinteger(L, http->status);
+  lua_pushlstring(L, http->head.bytes, http->head.size);
+  return 4;
+}
+
+static int push_data(lua_State *L, struct request *self) {
+  rtl_push_bytes(L, self->http.data.bytes, self->http.data.size, self->hidden);
+  rtl_http_taken(&self->http);
+  return 3;
+}
+
+static int push_failure(lua_State *L, const struct rtl_http *http) {
+  lua_pushstring(L, rtl_http_error_name(http->error));
+  lua_pushstring(L, http->hold.message);
+  lua_pushboolean(L, http->attempts > 0);
+  return 5;
+}
+
+/* handle:take() → false | true, "head", status, lines | true, "data", bytes | true, "want" |
+ * true, "end" | true, "failed", name, message, sent */
+static int request_take(lua_State *L) {
+  static const char *const names[] = {"", "head", "data", "want", "end", "failed"};
+  struct request *self = check_open(L);
+  enum rtl_http_event event = rtl_http_next(&self->http);
+  lua_pushboolean(L, event != RTL_HTTP_NOTHING);
+  lua_pushstring(L, names[event]);
+  switch (event) {
+    case RTL_HTTP_NOTHING: lua_pop(L, 1); return 1;
+    case RTL_HTTP_HEAD: return push_head(L, &self->http);
+    case RTL_HTTP_DATA: return push_data(L, self);
+    case RTL_HTTP_FAILED: return push_failure(L, &self->http);
+    default: return 2;
+  }
+}
+
+/* handle:feed(bytes): the next chunk of the upload; nil ends it. */
+static int request_feed(lua_State *L) {
+  struct request *self = check_open(L);
+  struct rtl_span chunk = {"", 0};
+  if (!lua_isnoneornil(L, 2)) {
+    chunk.bytes = rtl_check_bytes(L, 2, &chunk.size);
+  }
+  if (rtl_http_feed(&self->http, chunk) != 0) {
+    return luaL_error(L, "not enough memory");
+  }
+  return 0;
+}
+
+static int request_close(lua_State *L) {
+  struct request *self = luaL_checkudata(L, 1, REQUEST);
+  rtl_http_close(&self->http);
+  return 0;
+}
+
+/* ---- byte streams ---- */
+
+/*** http.connect{url=, …} → stream | nil, "library", message
+ * Starts a connection; the fields are the route's of http.start. Connecting and reading are waited
+ * for on token(), writing on write_token(). */
+static int l_connect(lua_State *L) {
+  struct rtl_http_route route = {0};
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  if (missing(L) != 0) {
+    return 3;
+  }
+  struct rtl_stream *self = lua_newuserdatauv(L, sizeof *self, 0);
+  memset(self, 0, sizeof *self);
+  luaL_setmetatable(L, STREAM);
+  opt_route(L, &route);
+  if (rtl_stream_open(self, &route) != 0) {
+    return luaL_error(L, "not enough memory");
+  }
+  lua_pushvalue(L, 2);
+  return 1;
+}
+
+static struct rtl_stream *check_stream(lua_State *L) {
+  struct rtl_stream *self = luaL_checkudata(L, 1, STREAM);
+  luaL_argcheck(L, self->read_token != 0, 1, "closed");
+  return self;
+}
+
+static int stream_token(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)check_stream(L)->read_token);
+  return 1;
+}
+
+static int stream_write_token(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)check_stream(L)->write_token);
+  return 1;
+}
+
+/* false | true, "ready" | true, "end" | true, "failed", name, message */
+static int push_state(lua_State *L, struct rtl_stream *self, enum rtl_stream_result state) {
+  static const char *const names[] = {"ready", "", "end", "failed"};
+  lua_pushboolean(L, state != RTL_STREAM_NOT_YET);
+  lua_pushstring(L, names[state]);
+  if (state != RTL_STREAM_FAILED) {
+    return state == RTL_STREAM_NOT_YET ? (lua_pop(L, 1), 1) : 2;
+  }
+  lua_pushstring(L, rtl_http_error_name(self->error));
+  lua_pushstring(L, self->hold.message);
+  return 4;
+}
+
+static int stream_connected(lua_State *L) {
+  struct rtl_stream *self = check_stream(L);
+  return push_state(L, self, rtl_stream_connected(self));
+}
+
+/* stream:read(max) → as push_state; bytes follow "ready" */
+static int stream_read(lua_State *L) {
+  struct rtl_stream *self = check_stream(L);
+  lua_Integer room = luaL_optinteger(L, 2, 65536);
+  luaL_argcheck(L, room > 0 && room <= 1 << 24, 2, "1 to 16 MiB expected");
+  luaL_Buffer buffer;
+  size_t got;
+  char *out = luaL_buffinitsize(L, &buffer, (size_t)room);
+  enum rtl_stream_result state = rtl_stream_read(self, out, (size_t)room, &got);
+  luaL_pushresultsize(&buffer, got);
+  int bytes = lua_gettop(L);
+  int results = push_state(L, self, state);
+  if (state == RTL_STREAM_READY) {
+    lua_pushvalue(L, bytes);
+    return 3;
+  }
+  return results;
+}
+
+/* stream:write(bytes): takes them (a copy); flushed() sends. */
+static int stream_write(lua_State *L) {
+  struct rtl_stream *self = check_stream(L);
+  struct rtl_span bytes;
+  bytes.bytes = rtl_check_bytes(L, 2, &bytes.size);
+  if (rtl_stream_write(self, bytes) != 0) {
+    return luaL_error(L, "not enough memory");
+  }
+  return 0;
+}
+
+static int stream_flushed(lua_State *L) {
+  struct rtl_stream *self = check_stream(L);
+  return push_state(L, self, rtl_stream_flush(self));
+}
+
+static int stream_close(lua_State *L) {
+  rtl_stream_close(luaL_checkudata(L, 1, STREAM));
+  return 0;
+}
+
+/* ---- the module ---- */
+
+/*** http.live() → requests
+ * Requests that are in libcurl's hands now (for leak checks). */
+static int l_live(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)rtl_multi_shared.live);
+  return 1;
+}
+
+/*** http.close_idle()
+ * Closes the kept-alive connections, unless requests are in flight (for leak checks). */
+static int l_close_idle(lua_State *L) {
+  (void)L;
+  rtl_multi_close(&rtl_multi_shared);
+  return 0;
+}
+
+static void new_class(lua_State *L, const char *name, const luaL_Reg *methods) {
+  luaL_newmetatable(L, name);
+  luaL_setfuncs(L, methods, 0);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}
+
+int luaopen_rtl_native_http(lua_State *L) {
+  static const luaL_Reg methods[] = {
+      {"token", request_token},   {"take", request_take},  {"feed", request_feed},
+      {"cancel", request_close},  {"close", request_close}, {"__gc", request_close},
+      {"__close", request_close}, {NULL, NULL},
+  };
+  static const luaL_Reg stream_methods[] = {
+      {"token", stream_token},         {"write_token", stream_write_token},
+      {"connected", stream_connected}, {"read", stream_read},
+      {"write", stream_write},         {"flushed", stream_flushed},
+      {"close", stream_close},         {"__gc", stream_close},
+      {"__close", stream_close},       {NULL, NULL},
+  };
+  static const luaL_Reg functions[] = {
+      {"start", l_start},
+      {"connect", l_connect},
+      {"live", l_live},
+      {"close_idle", l_close_idle},
+      {NULL, NULL},
+  };
+  new_class(L, REQUEST, methods);
+  new_class(L, STREAM, stream_methods);
+  luaL_newlib(L, functions);
+  return 1;
+}

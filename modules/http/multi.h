@@ -1,0 +1,44 @@
+/* curl multi handles, driven by the event loop.
+ *
+ * All requests share one, since the connection cache and the parsed CA store live in it. Each byte
+ * stream has its own: to libcurl a stream's connection is an idle one, which any other transfer of
+ * the same multi may find "dead" and close. */
+#ifndef RTL_HTTP_MULTI_H
+#define RTL_HTTP_MULTI_H
+
+#include "http/curl.h"
+#include "loop/loop.h"
+
+struct rtl_multi {
+  CURLM *handle; /* NULL: closed; a zeroed struct is closed */
+  struct rtl_timer timer;
+  size_t live; /* transfers in it */
+};
+
+/* The one for requests. */
+extern struct rtl_multi rtl_multi_shared;
+
+/* What every easy handle in a multi belongs to; first member of its owner. */
+struct rtl_transfer {
+  struct rtl_multi *multi;
+  CURL *easy; /* NULL: not in the multi */
+  void (*done)(struct rtl_transfer *self, CURLcode result);
+};
+
+/* Loads libcurl and opens the multi, if need be; it must not move until it is closed. NULL, or why
+ * not (a static text). */
+const char *rtl_multi_open(struct rtl_multi *self);
+
+/* Closes it and its connections, if no transfer is live. Idempotent. */
+void rtl_multi_close(struct rtl_multi *self);
+
+/* Adds self->easy (whose private data becomes `self`) to self->multi. -1: refused, easy is freed. */
+int rtl_transfer_start(struct rtl_transfer *self);
+
+/* Stops the transfer at once and frees self->easy. Idempotent. Not from a libcurl callback. */
+void rtl_transfer_end(struct rtl_transfer *self);
+
+/* For CURLOPT_OPENSOCKETFUNCTION: a socket that children don't inherit. */
+curl_socket_t rtl_multi_socket(void *unused, curlsocktype purpose, struct curl_sockaddr *address);
+
+#endif
