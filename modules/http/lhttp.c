@@ -367,6 +367,39 @@ static int stream_close(lua_State *L) {
 
 /* ---- the module ---- */
 
+/* Pushes one part of a parsed URL, or nil. */
+static void push_part(lua_State *L, CURLU *url, CURLUPart part) {
+  char *text = NULL;
+  if (rtl_curl.curl_url_get(url, part, &text, CURLU_DEFAULT_PORT) == CURLUE_OK) {
+    lua_pushstring(L, text);
+    rtl_curl.curl_free(text);
+  } else {
+    luaL_pushfail(L);
+  }
+}
+
+/*** http.origin(url) → scheme, host, port | nil, "library", message
+ * Where a URL leads, without making a Lua string of a secret one. nil alone: not a URL. */
+static int l_origin(lua_State *L) {
+  size_t size;
+  const char *text = rtl_check_bytes(L, 1, &size);
+  if (missing(L) != 0) {
+    return 3;
+  }
+  CURLU *url = rtl_curl.curl_url();
+  if (url == NULL || strlen(text) != size ||
+      rtl_curl.curl_url_set(url, CURLUPART_URL, text, CURLU_PATH_AS_IS) != CURLUE_OK) {
+    rtl_curl.curl_url_cleanup(url);
+    luaL_pushfail(L);
+    return 1;
+  }
+  push_part(L, url, CURLUPART_SCHEME);
+  push_part(L, url, CURLUPART_HOST);
+  push_part(L, url, CURLUPART_PORT);
+  rtl_curl.curl_url_cleanup(url);
+  return 3;
+}
+
 /*** http.live() → requests
  * Requests that are in libcurl's hands now (for leak checks). */
 static int l_live(lua_State *L) {
@@ -406,6 +439,7 @@ int luaopen_rtl_native_http(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"start", l_start},
       {"connect", l_connect},
+      {"origin", l_origin},
       {"live", l_live},
       {"close_idle", l_close_idle},
       {NULL, NULL},

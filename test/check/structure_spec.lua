@@ -33,7 +33,7 @@ local OWNED = {
   { "os%.execute", "lua/rtl/process.lua" },
   { "io%.popen", "lua/rtl/process.lua" },
   { "rtl%.native%.process", "lua/rtl/process.lua" },
-  { "rtl%.native%.http", "lua/rtl/wire.lua" },
+  { "rtl%.native%.http", "lua/rtl/wire/native.lua" },
   { "coroutine%.yield", "lua/rtl/task.lua" },
 }
 

@@ -1,0 +1,278 @@
+--- The wire: every byte to and from the network.
+-- request() speaks HTTP/1.1, connect() gives bytes over TLS. Who carries them out is replaceable:
+-- `use` takes an implementation, the native one (libcurl) is the default.
+--
+-- An implementation is { request = fn(req) → answer | nil, err; connect = fn(req) → bytes | nil,
+-- err; describe = fn() → { name =, unconfirmed = {…} } }. It gets normalised requests (see request);
+-- an answer is { status =, reason =, headers = {{name, value}, …}, body = bytes } or, instead of
+-- body, { read = fn() → bytes | nil | nil, err; close = fn() }; bytes is { read, write, close }.
+
+local err = require "rtl.err"
+local host = require "rtl.native.host"
+local native = require "rtl.wire.native"
+local secret = require "rtl.native.secret"
+
+local M = {}
+
+local IDLE, CONNECT_TIMEOUT = 60, 10
+local MAX_BODY, MAX_HEADERS = 64 << 20, 256 << 10
+
+--- The implementation on libcurl; what `use` takes to get it back.
+M.native = native
+
+local impl = native
+
+--- Makes `implementation` carry out all requests from now on; returns the one before.
+function M.use(implementation)
+  if type(implementation) ~= "table" or type(implementation.request) ~= "function" then
+    error("bad argument #1 to 'use' (implementation expected)", 2)
+  end
+  local former = impl
+  impl = implementation
+  return former
+end
+
+--- What carries out the requests: { name = "native" or the world's, unconfirmed = array of texts:
+-- what in it no real counterpart has confirmed }.
+function M.describe()
+  local d = impl.describe and impl.describe() or {}
+  return { name = d.name or "unnamed", unconfirmed = d.unconfirmed or {} }
+end
+
+-- ---- normalising ----
+
+local function misuse(name, what)
+  error(("bad argument #1 to '%s' (%s)"):format(name, what), 4)
+end
+
+local function is_bytes(v)
+  return type(v) == "string" or secret.is(v)
+end
+
+-- What curl and the world set themselves, from the body.
+local FRAMING = { ["content-length"] = true, ["transfer-encoding"] = true }
+
+local function add_header(list, name, value)
+  if type(name) ~= "string" then misuse("request", "header names are strings") end
+  if type(value) == "number" then value = tostring(value) end
+  if not is_bytes(value) then misuse("request", "header '" .. name .. "' is no string or secret") end
+  if not FRAMING[name:lower()] then list[#list + 1] = { name, value } end
+end
+
+local function headers_of(headers)
+  local list, names, agent = {}, {}, true
+  for i, pair in ipairs(headers or {}) do
+    if type(pair) ~= "table" then misuse("request", "header number " .. i .. " is no pair") end
+    add_header(list, pair[1], pair[2])
+  end
+  for name, value in pairs(headers or {}) do
+    if type(name) == "string" and value then names[#names + 1] = name end
+    if type(name) == "string" and name:lower() == "user-agent" then agent = false end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do add_header(list, name, headers[name]) end
+  for _, pair in ipairs(list) do agent = agent and pair[1]:lower() ~= "user-agent" end
+  if agent then list[#list + 1] = { "User-Agent", "rtl/" .. host.version } end
+  return list
+end
+
+local function seconds_of(name, value, default, field)
+  if value == nil then return default end
+  if value == false then return nil end
+  if type(value) ~= "number" or not (value > 0) then
+    misuse(name, field .. " is no number of seconds above 0")
+  end
+  return value
+end
+
+local function tls_of(name, tls)
+  if tls == nil then return {} end
+  if type(tls) ~= "table" then misuse(name, "tls is no table") end
+  for _, field in ipairs { "ca", "cert", "key" } do
+    if tls[field] ~= nil and not is_bytes(tls[field]) then
+      misuse(name, "tls." .. field .. " is no PEM text")
+    end
+  end
+  return tls
+end
+
+-- The part that request and connect share.
+local function route_of(name, req)
+  if type(req) ~= "table" then misuse(name, "table expected") end
+  if not is_bytes(req.url) then misuse(name, "url is no string or secret") end
+  return {
+    url = req.url,
+    tls = tls_of(name, req.tls),
+    proxy = req.proxy,
+    connect_timeout = seconds_of(name, req.connect_timeout, CONNECT_TIMEOUT, "connect_timeout"),
+  }
+end
+
+local function check_body(req)
+  local body = req.body
+  if body ~= nil and not is_bytes(body) and type(body) ~= "function" then
+    misuse("request", "body is no string, secret or function")
+  end
+  if req.length ~= nil and math.type(req.length) ~= "integer" then
+    misuse("request", "length is no integer")
+  end
+end
+
+local function normalised(req)
+  local r = route_of("request", req)
+  check_body(req)
+  r.method = (req.method or "GET"):upper()
+  r.headers = headers_of(req.headers)
+  r.body, r.length = req.body, req.length
+  for _, flag in ipairs { "once", "stream", "gzip", "secret_body" } do r[flag] = not not req[flag] end
+  r.timeout = seconds_of("request", req.timeout, nil, "timeout")
+  r.idle = seconds_of("request", req.idle, IDLE, "idle")
+  r.max_headers = req.max_headers or MAX_HEADERS
+  r.max_body = not req.stream and (req.max_body or MAX_BODY) or nil
+  return r
+end
+
+-- ---- answers ----
+
+local answer_methods = {}
+local answer_mt = { __index = answer_methods, __name = "rtl.wire.response" }
+
+--- The next bytes of a streamed body; nil at its end; nil and an error when it broke off.
+function answer_methods:read()
+  if self.broken then return nil, self.broken end
+  local source = self.source
+  if not source then return nil end
+  local bytes, e = source.read()
+  if bytes then return bytes end
+  self.broken = e
+  self:close()
+  return nil, e
+end
+
+--- Ends the request at once, wherever it is. Idempotent; also at the end of a `<close>` variable.
+function answer_methods:close()
+  local source = self.source
+  self.source = nil
+  if source and source.close then source.close() end
+end
+
+answer_mt.__close = answer_methods.close
+
+local function header_map(list)
+  local map = {}
+  for _, pair in ipairs(list) do
+    local name = pair[1]:lower()
+    map[name] = map[name] and map[name] .. ", " .. pair[2] or pair[2]
+  end
+  return map
+end
+
+local function source_of(answer)
+  if answer.read then return answer end
+  local body = answer.body
+  return { read = function ()
+    local bytes = body
+    body = nil
+    return bytes and #bytes > 0 and bytes or nil
+  end }
+end
+
+local function new_answer(answer)
+  local list = answer.headers or {}
+  return setmetatable({
+    status = answer.status,
+    reason = answer.reason or "",
+    header_list = list,
+    headers = header_map(list),
+    source = source_of(answer),
+  }, answer_mt)
+end
+
+local function joined(chunks, hidden)
+  if not hidden then return table.concat(chunks) end
+  return #chunks == 0 and secret.new("") or secret.join(table.unpack(chunks))
+end
+
+local function with_body(res, hidden)
+  local _ <close> = res
+  local chunks = {}
+  while true do
+    local bytes, e = res:read()
+    if e then
+      e.status = e.status or res.status
+      return nil, e
+    end
+    if not bytes then break end
+    chunks[#chunks + 1] = bytes
+    if hidden and #chunks == 100 then chunks = { joined(chunks, true) } end
+  end
+  res.body = joined(chunks, hidden)
+  return res
+end
+
+--- Sends an HTTP request. Redirects are not followed; a status of 400 and more is an answer too.
+-- `req`: url (string or secret; http or https), method ("GET"), headers ({{name, value}, …} or
+-- {name = value}; values may be secrets), body (string, secret or function() → bytes | nil),
+-- length (bytes that a body function gives; else chunked), once (never sent twice, not even on a
+-- dead kept-alive connection), stream (the body by res:read()), gzip (ask for it and decode),
+-- secret_body (res.body is a secret), max_body (bytes, 64 MiB; not for stream), max_headers (256
+-- KiB), timeout (seconds for all of it), idle (seconds without a byte either way, 60; false: no
+-- limit), connect_timeout (10), tls = { ca, cert, key (PEM texts), ca_file, server_name, insecure },
+-- proxy (URL; false: none; nil: as the environment says).
+-- Returns { status, reason, headers (small names, repeats joined by ", "), header_list, body } or,
+-- for a stream, with read() and close(); or nil and an error RTL-NET-…, whose `sent` says that the
+-- request may have taken effect.
+function M.request(req)
+  local r = normalised(req)
+  local answer, e = impl.request(r)
+  if not answer then return nil, e end
+  local res = new_answer(answer)
+  if r.stream then return res end
+  return with_body(res, r.secret_body)
+end
+
+-- ---- bytes over TLS ----
+
+local stream_methods = {}
+local stream_mt = { __index = stream_methods, __name = "rtl.wire.stream" }
+
+local function closed()
+  return err.fail { code = "RTL-NET-015", message = "the stream is closed" }
+end
+
+--- The next bytes, at most `max` (64 KiB); nil when the other side has closed; nil and an error.
+function stream_methods:read(max)
+  if not self.bytes then return closed() end
+  return self.bytes.read(max)
+end
+
+--- Sends bytes (a string or secret); returns true when the kernel has them, or nil and an error.
+-- Several tasks may write; one call's bytes stay together.
+function stream_methods:write(bytes)
+  if not is_bytes(bytes) then
+    error("bad argument #1 to 'write' (string or secret expected)", 2)
+  end
+  if not self.bytes then return closed() end
+  return self.bytes.write(bytes)
+end
+
+--- Closes the connection at once. Idempotent; also at the end of a `<close>` variable.
+function stream_methods:close()
+  local bytes = self.bytes
+  self.bytes = nil
+  if bytes then bytes.close() end
+end
+
+stream_mt.__close = stream_methods.close
+
+--- Connects to the host and port of `req.url`, over TLS if its scheme is https or wss; the rest of
+-- the URL is not looked at. `req` further: tls, proxy, connect_timeout as in request.
+-- Returns a stream with read(max), write(bytes) and close(); or nil and an error RTL-NET-….
+function M.connect(req)
+  local r = route_of("connect", req)
+  local bytes, e = impl.connect(r)
+  if not bytes then return nil, e end
+  return setmetatable({ bytes = bytes }, stream_mt)
+end
+
+return M

@@ -1,0 +1,275 @@
+--- The wire on libcurl: what rtl.wire uses unless it is told otherwise.
+
+local err = require "rtl.err"
+local http = require "rtl.native.http"
+local proxies = require "rtl.wire.proxy"
+local secret = require "rtl.native.secret"
+local task = require "rtl.task"
+
+local M = {}
+
+-- Name in modules/http/error.c → code, whether trying again may help.
+local ERRORS = {
+  dns = { "RTL-NET-001", true },
+  connect = { "RTL-NET-002", true },
+  certificate = { "RTL-NET-003", false },
+  tls = { "RTL-NET-004", true },
+  connect_timeout = { "RTL-NET-005", true },
+  idle = { "RTL-NET-006", true },
+  timeout = { "RTL-NET-007", true },
+  lost = { "RTL-NET-008", true },
+  cut = { "RTL-NET-009", true },
+  not_http = { "RTL-NET-010", false },
+  too_large = { "RTL-NET-011", false },
+  proxy = { "RTL-NET-012", false },
+  library = { "RTL-NET-013", false },
+  url = { "RTL-NET-014", false },
+  closed = { "RTL-NET-015", false },
+}
+
+local HINTS = {
+  certificate = "If a proxy or a company CA stands between, name its CA (tls.ca_file).",
+  library = "Install libcurl4.",
+}
+
+-- The URL for people: without its query, which may hold a signature.
+local function shown(url)
+  return secret.is(url) and "(secret URL)" or (url:gsub("[?#].*", ""))
+end
+
+local function failure(req, name, message, sent)
+  local known = ERRORS[name]
+  if not known then error(name == "memory" and "not enough memory" or name, 0) end
+  return err.fail {
+    code = known[1], name = name, message = message, sent = sent or false, hint = HINTS[name],
+    doing = (req.method or "connect") .. " " .. shown(req.url),
+    retryable = known[2] and not (sent and req.once or false),
+  }
+end
+
+-- ---- where to ----
+
+local function proxy_of(req, scheme, host, port)
+  if req.proxy ~= nil then return req.proxy or nil end
+  local process = require "rtl.process"
+  return proxies.choose(scheme, host, port, process.getenv)
+end
+
+-- The name that the certificate must carry stands in the URL; the host that was meant is dialled,
+-- and named in the Host header.
+local function named(url, server_name)
+  if secret.is(url) then error("tls.server_name and a secret URL don't go together", 0) end
+  local scheme, authority, rest = url:match("^(%w+://)([^/?#]*)(.*)$")
+  local port = authority:match(":(%d+)$")
+  return scheme .. server_name .. (port and ":" .. port or "") .. rest, authority
+end
+
+-- The flat options of http.start and http.connect that say where to and how.
+local function route(req)
+  local scheme, host, port = http.origin(req.url)
+  if scheme == nil then return nil, host or "url", port or "not a URL" end
+  if scheme ~= "http" and scheme ~= "https" then
+    return nil, "url", "the scheme is '" .. scheme .. "', not http or https"
+  end
+  local tls = req.tls
+  local options = {
+    url = req.url, connect_timeout = req.connect_timeout,
+    ca = tls.ca, ca_file = tls.ca_file, cert = tls.cert, key = tls.key, insecure = tls.insecure,
+    proxy = proxy_of(req, scheme, host, math.tointeger(port)),
+  }
+  local authority
+  if tls.server_name then
+    options.url, authority = named(req.url, tls.server_name)
+    options.connect_to = "::" .. host .. ":" .. port
+  end
+  return options, authority
+end
+
+-- ---- requests ----
+
+-- libcurl's own headers, which nobody asked for.
+local UNASKED = { "Accept", "Content-Type", "Expect" }
+
+local function headers_of(req, authority)
+  local list, given = {}, {}
+  for i, pair in ipairs(req.headers) do
+    list[i] = pair
+    given[pair[1]:lower()] = true
+  end
+  for _, name in ipairs(UNASKED) do
+    if not given[name:lower()] then list[#list + 1] = { name, false } end
+  end
+  if authority and not given.host then list[#list + 1] = { "Host", authority } end
+  return list
+end
+
+local function start(req)
+  local options, name, message = route(req)
+  if not options then return nil, name, message end
+  options.headers = headers_of(req, name)
+  options.method, options.length = req.method, req.length
+  options.body = req.body
+  if type(req.body) == "function" then options.body = true end
+  options.once, options.gzip, options.hidden = req.once, req.gzip, req.secret_body
+  options.timeout, options.idle = req.timeout, req.idle
+  options.max_headers, options.max_body = req.max_headers, req.max_body
+  return http.start(options)
+end
+
+-- The handle for task.await; after close it says so instead of raising at whoever waits for it.
+local function waitable(handle)
+  local w = {}
+  function w.token() return handle:token() end
+  function w.take()
+    if w.closed then return true, "failed", "closed", "the request was closed", false end
+    return handle:take()
+  end
+  function w.close()
+    w.closed = true
+    handle:close()
+  end
+  return setmetatable(w, { __close = function () if not w.kept then w.close() end end })
+end
+
+-- Gives libcurl the next chunk of the body; an empty one would end it.
+local function feed(handle, body)
+  local chunk
+  repeat chunk = body() until chunk == nil or #chunk > 0
+  handle:feed(chunk)
+end
+
+local function next_event(w, handle, req)
+  while true do
+    local event, a, b, c = task.await(w)
+    if event ~= "want" then return event, a, b, c end
+    feed(handle, req.body)
+  end
+end
+
+-- "HTTP/1.1 200 OK\nname: value\n…" → reason, {{name, value}, …}. A line that starts with a blank
+-- goes on with the one before it.
+local function parse_head(lines)
+  local list, reason = {}, ""
+  for line in lines:gmatch("([^\n]*)\n") do
+    local name, value = line:match("^([^:%s][^:]*):%s*(.-)%s*$")
+    if line:match("^HTTP/") and #list == 0 then
+      reason = line:match("^%S+ %d+ ?(.*)$") or ""
+    elseif line:match("^[ \t]") and #list > 0 then
+      list[#list][2] = list[#list][2] .. " " .. line:match("^%s*(.-)%s*$")
+    elseif name then
+      list[#list + 1] = { name, value }
+    end
+  end
+  return reason, list
+end
+
+-- After decoding, these two tell of bytes that nobody sees.
+local function decoded(list, gzip)
+  local encoded = false
+  for _, pair in ipairs(list) do
+    encoded = encoded or (pair[1]:lower() == "content-encoding" and pair[2]:lower():find("gzip"))
+  end
+  if not gzip or not encoded then return list end
+  local kept = {}
+  for _, pair in ipairs(list) do
+    local name = pair[1]:lower()
+    if name ~= "content-encoding" and name ~= "content-length" then kept[#kept + 1] = pair end
+  end
+  return kept
+end
+
+local function reader(w, handle, req)
+  return function ()
+    local event, a, b, c = next_event(w, handle, req)
+    if event == "data" then return a end
+    if event == "failed" then return failure(req, a, b, c) end
+    return nil
+  end
+end
+
+--- See rtl.wire.
+function M.request(req)
+  local handle, name, message = start(req)
+  if not handle then return failure(req, name, message, false) end
+  local w <close> = waitable(handle)
+  local event, status, lines, sent = next_event(w, handle, req)
+  if event == "failed" then return failure(req, status, lines, sent) end
+  local reason, list = parse_head(lines)
+  w.kept = true
+  return {
+    status = status, reason = reason, headers = decoded(list, req.gzip),
+    read = reader(w, handle, req), close = w.close,
+  }
+end
+
+-- ---- byte streams ----
+
+-- Three things to wait for on one stream: that it stands, bytes, and room.
+local function waiting(stream, token, take)
+  return {
+    token = function () return stream.handle[token](stream.handle) end,
+    take = function ()
+      if stream.closed then return true, "failed", "closed", "the stream is closed" end
+      return take(stream.handle)
+    end,
+  }
+end
+
+local function reading(stream, req)
+  local max
+  local w = waiting(stream, "token", function (handle) return handle:read(max) end)
+  return function (n)
+    max = n
+    local state, a, b = task.await(w)
+    if state == "failed" then return failure(req, a, b, true) end
+    return a
+  end
+end
+
+local function writing(stream, req)
+  local one = task.limit(1)
+  local w = waiting(stream, "write_token", function (handle) return handle:flushed() end)
+  local function write(bytes)
+    if stream.closed then return failure(req, "closed", "the stream is closed", true) end
+    stream.handle:write(bytes)
+    local state, a, b = task.await(w)
+    if state == "failed" then return failure(req, a, b, true) end
+    return true
+  end
+  return function (bytes) return one:with(write, bytes) end
+end
+
+local function http_url(url)
+  return secret.is(url) and url or (url:gsub("^ws(s?)://", "http%1://"))
+end
+
+--- See rtl.wire.
+function M.connect(req)
+  req.url = http_url(req.url)
+  local options, name, message = route(req)
+  if not options then return failure(req, name, message, false) end
+  local stream = {}
+  stream.handle, name, message = http.connect(options)
+  if not stream.handle then return failure(req, name, message, false) end
+  local guard <close> = setmetatable({}, { __close = function (g)
+    if not g.kept then stream.handle:close() end
+  end })
+  local state, a, b = task.await(waiting(stream, "token", stream.handle.connected))
+  if state == "failed" then return failure(req, a, b, false) end
+  guard.kept = true
+  return {
+    read = reading(stream, req),
+    write = writing(stream, req),
+    close = function ()
+      stream.closed = true
+      stream.handle:close()
+    end,
+  }
+end
+
+--- See rtl.wire.
+function M.describe()
+  return { name = "native", unconfirmed = {} }
+end
+
+return M

@@ -1,0 +1,73 @@
+--- Which proxy the environment asks for.
+-- HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, in small letters too, which win. Loopback and
+-- link-local addresses (the instance's own metadata service) never go through one.
+
+local M = {}
+
+local function octets(host)
+  local a, b, c, d = host:match("^(%d+)%.(%d+)%.(%d+)%.(%d+)$")
+  if not a then return nil end
+  local address = 0
+  for _, part in ipairs { a, b, c, d } do
+    if tonumber(part) > 255 then return nil end
+    address = address << 8 | tonumber(part)
+  end
+  return address
+end
+
+local function in_block(host, block)
+  local base, bits = block:match("^([%d.]+)/(%d+)$")
+  local address, network = octets(host), base and octets(base)
+  if not address or not network or tonumber(bits) > 32 then return false end
+  local shift = 32 - tonumber(bits)
+  return address >> shift == network >> shift
+end
+
+local function is_near(host)
+  return host == "localhost" or host:match("%.localhost$") or host == "::1"
+    or host:match("^fe[89ab]%x:") or host:match("^fd00:ec2:")
+    or in_block(host, "127.0.0.0/8") or in_block(host, "169.254.0.0/16")
+end
+
+-- One entry of NO_PROXY: a name covers the names below it; an address or block covers itself.
+local function covers(entry, host, port)
+  local name, wanted = entry:match("^(.-):(%d+)$")
+  if name and not name:find(":", 1, true) then
+    if tonumber(wanted) ~= port then return false end
+    entry = name
+  end
+  entry = entry:gsub("^%*", ""):gsub("^%.", ""):lower()
+  return host == entry or in_block(host, entry)
+    or (entry ~= "" and host:sub(-#entry - 1) == "." .. entry)
+end
+
+local function excluded(list, host, port)
+  for entry in list:gmatch("[^%s,]+") do
+    if entry == "*" or covers(entry, host, port) then return true end
+  end
+  return false
+end
+
+local function first(getenv, ...)
+  for _, name in ipairs { ... } do
+    local value = getenv(name)
+    if value and value ~= "" then return value end
+  end
+  return nil
+end
+
+--- The proxy for a connection, or nil. `scheme` is "http" or "https", `host` without brackets,
+-- `port` an integer, `getenv(name)` gives a variable's value or nil.
+function M.choose(scheme, host, port, getenv)
+  host = host:lower():gsub("^%[(.*)%]$", "%1")
+  if is_near(host) then return nil end
+  local proxy = scheme == "https" and first(getenv, "https_proxy", "HTTPS_PROXY")
+    or scheme == "http" and first(getenv, "http_proxy", "HTTP_PROXY")
+    or first(getenv, "all_proxy", "ALL_PROXY")
+  if not proxy or excluded(first(getenv, "no_proxy", "NO_PROXY") or "", host, port) then
+    return nil
+  end
+  return proxy
+end
+
+return M
