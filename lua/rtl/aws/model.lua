@@ -152,6 +152,18 @@ local function token_of(input)
   end
 end
 
+-- Adds the wire names of the secrets in an answer, so that its parser keeps them out of Lua strings.
+local function collect_secrets(shape, seen, found)
+  if seen[shape] then return found end
+  seen[shape] = true
+  for _, member in ipairs(shape.members or {}) do
+    if member.shape.kind == "secret" then found[#found + 1] = member.wire_out end
+    collect_secrets(member.shape, seen, found)
+  end
+  if shape.member then collect_secrets(shape.member, seen, found) end
+  return found
+end
+
 local function compile_page(svc, raw)
   if not raw.items then return nil end
   local page = {}
@@ -180,6 +192,8 @@ local function compile_operation(svc, key, raw)
     page = compile_page(svc, raw),
   }
   op.token = token_of(op.input)
+  local secrets = collect_secrets(op.output, {}, {})
+  op.secrets = secrets[1] and secrets or nil
   op.once = raw.once
     or not (op.reads or op.token or raw.repeatable or key:sub(1, 7) == "delete_")
   return op

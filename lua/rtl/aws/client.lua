@@ -1,0 +1,274 @@
+--- A client of one AWS service in one region: signs, sends, retries, decodes, pages and waits.
+
+local array = require "rtl.array"
+local check = require "rtl.aws.check"
+local clock = require "rtl.clock"
+local crypto = require "rtl.native.crypto"
+local endpoint = require "rtl.aws.endpoint"
+local entropy = require "rtl.entropy"
+local err = require "rtl.err"
+local errors = require "rtl.aws.errors"
+local model = require "rtl.aws.model"
+local nearest = require "rtl.nearest"
+local protocol = require "rtl.aws.protocol"
+local retry = require "rtl.aws.retry"
+local task = require "rtl.task"
+local value = require "rtl.aws.value"
+local waiter = require "rtl.aws.waiter"
+local wire = require "rtl.wire"
+
+local M = {}
+
+local client = { __name = "rtl.aws.client" }
+
+-- Seconds by which a clock may be off before it matters (AWS allows 5 minutes).
+local SKEW_MATTERS, SKEW_CERTAIN = 60, 240
+-- A round trip longer than this says nothing about the clock.
+local SLOW = 120
+
+-- Every good `Date` tells how far the machine's clock is off. Returns by how much the correction
+-- changed.
+local function learn_skew(res, started)
+  local date = res.headers.date and not res.headers.age
+    and value.parse_http_date(res.headers.date)
+  local ended = clock.utc()
+  if not date or ended - started > SLOW then return 0 end
+  local former = clock.correct(0)
+  local skew = date - ((started + ended) / 2 - former)
+  local new = math.abs(skew) >= SKEW_MATTERS and skew or 0
+  clock.correct(new)
+  return math.abs(new - former)
+end
+
+local function sign(self, op, request, url, creds)
+  if op.unsigned then return request.headers end
+  local headers = table.move(request.headers, 1, #request.headers, 1, {})
+  local added = crypto.sigv4.sign {
+    method = request.method, url = url, headers = headers, body = request.body,
+    region = self.endpoint.region, service = op.service.signing, time = clock.amz(clock.utc()),
+    access_key_id = creds.access_key_id, secret_access_key = creds.secret_access_key,
+    session_token = creds.session_token,
+  }
+  return table.move(added, 1, #added, #headers + 1, headers)
+end
+
+-- One attempt: the answer's table, or nil and an error. `call` is {op, request, url, once}.
+local function send(self, call)
+  local creds, failure
+  if not call.op.unsigned then
+    creds, failure = self.credentials:get()
+    if not creds then return nil, failure end
+  end
+  local started = clock.utc()
+  local res, lost = wire.request {
+    method = call.request.method, url = call.url, body = call.request.body, once = call.once,
+    headers = sign(self, call.op, call.request, call.url, creds),
+    secret_body = call.op.secrets ~= nil, tls = self.tls, gzip = true,
+  }
+  if not res then return nil, lost, {} end
+  local seen = { skew = learn_skew(res, started), creds = creds, headers = res.headers }
+  if res.status < 300 then
+    local out, unreadable = protocol.decode(call.op, res)
+    return out, unreadable, seen
+  end
+  return nil, errors.classify(protocol.decode_error(call.op, res)), seen
+end
+
+-- Whether a refusal leaves open if a create took effect: a 5xx that is no request for patience.
+local function is_ambiguous(e)
+  return e.status ~= nil and e.status >= 500 and not e.throttled
+    and not errors.no_capacity(e) and not errors.quota(e)
+end
+
+-- "retry" (again after a wait), "now" (again at once, the cause is mended), or nil (final).
+local function judge(self, call, e, seen)
+  if errors.expired(e) and seen.creds and not call.refreshed then
+    call.refreshed = true
+    self.credentials:expire(seen.creds)
+    return "now"
+  end
+  local skewed = errors.skewed(e)
+  if skewed and not call.corrected
+      and (seen.skew or 0) >= (skewed == "sure" and 1 or SKEW_CERTAIN) then
+    call.corrected = true
+    return "now"
+  end
+  if call.once and (e.sent or is_ambiguous(e)) then
+    e.sent = true
+    return nil
+  end
+  return e.retryable and "retry" or nil
+end
+
+local function finish(call, e)
+  e.service, e.operation = call.op.service.name, call.op.key
+  e.doing = e.doing and e.doing ~= call.op.action and call.op.action .. " (" .. e.doing .. ")"
+    or call.op.action
+  if call.once and e.sent then
+    e.hint = e.hint or "it may have taken effect: look before doing it again"
+  end
+  return nil, e
+end
+
+local function run(self, call)
+  local spent
+  local attempt = 1
+  while true do
+    local out, e, seen = send(self, call)
+    if out then
+      self.bucket:give(spent)
+      return out
+    end
+    local verdict = seen and judge(self, call, e, seen)
+    if verdict == "retry" then
+      spent = attempt < self.bucket.attempts and self.bucket:take(e) or nil
+      if not spent then return finish(call, e) end
+      retry.wait(attempt - 1, tonumber(seen.headers and seen.headers["retry-after"]))
+      attempt = attempt + 1
+    elseif not verdict then
+      return finish(call, e)
+    end
+  end
+end
+
+local function with_token(op, params)
+  if not op.token or params[op.token] ~= nil then return params end
+  local copy = {}
+  for name, field in pairs(params) do copy[name] = field end
+  copy[op.token] = entropy.uuid()
+  return copy
+end
+
+local function operation(self, key, level)
+  local op = self.service.ops[key]
+  if op then return op end
+  error(("no operation '%s' in %s%s"):format(tostring(key), self.service.name,
+    nearest.hint(tostring(key), model.operations(self.service))), level + 1)
+end
+
+local function invoke(self, op, params, options, level)
+  params = with_token(op, params or {})
+  check.parameters(op, params, level + 1)
+  local request = protocol.encode(op, params)
+  local bucket = op.service.name == "s3" and params.Bucket or nil
+  return run(self, {
+    op = op, request = request, url = endpoint.url(self.endpoint, request, bucket),
+    once = op.once or (options ~= nil and options.once == true),
+  })
+end
+
+--- client:call(operation, params[, {once=}]) → table | nil, err
+-- Calls an operation by its snake_case name; `client:describe_vpcs{…}` is the same. Members are
+-- spelled as AWS does; a wrong one raises. `once = true` sends it at most once. After a failure,
+-- `err.sent` says that a call which is sent only once may have taken effect.
+function client.call(self, key, params, options)
+  return invoke(self, operation(self, key, 2), params, options, 2)
+end
+
+-- Copies `params` with the page's token.
+local function page_params(params, page, token)
+  local copy = {}
+  for name, field in pairs(params or {}) do copy[name] = field end
+  if token then copy[page.send] = token end
+  return copy
+end
+
+local function next_token(page, answer)
+  if page.more and answer[page.more] == false then return nil end
+  local token = answer[page.receive]
+  return token ~= "" and token or nil
+end
+
+local function paged(self, key, level)
+  local op = operation(self, key, level + 1)
+  if not op.page then error(("'%s' has no pages"):format(key), level + 1) end
+  return op
+end
+
+-- The next page: answer, token of the one after | nil, nil, err
+local function fetch(self, op, params, token)
+  local answer, e = invoke(self, op, page_params(params, op.page, token), nil, 4)
+  if not answer then return nil, nil, e end
+  local following = next_token(op.page, answer)
+  if following and following == token then
+    return nil, nil, err.new {
+      code = "RTL-AWS-006", message = "the service answered with the same page token again",
+      doing = op.action,
+    }
+  end
+  return answer, following
+end
+
+--- client:pages(operation, params) → iterator of answers
+-- One answer a page; raises the error object when a page can't be had.
+function client.pages(self, key, params)
+  local op = paged(self, key, 2)
+  local token, done
+  return function ()
+    if done then return nil end
+    local answer, following, e = fetch(self, op, params, token)
+    if not answer then error(e, 0) end
+    token, done = following, following == nil
+    return answer
+  end
+end
+
+--- client:all(operation, params) → array of the paged items of all pages | nil, err
+function client.all(self, key, params)
+  local op = paged(self, key, 2)
+  local items, token = array {}, nil
+  repeat
+    local answer, following, e = fetch(self, op, params, token)
+    if not answer then return nil, e end
+    table.move(answer[op.page.items], 1, #answer[op.page.items], #items + 1, items)
+    token = following
+  until not token
+  return items
+end
+
+--- client:wait(waiter, params[, {timeout=, delay=}]) → last answer | nil, err
+-- Polls until the waiter's success (`true` when success is an error such as not-found). Seconds.
+-- Fails with RTL-AWS-004 (a state that can't become good; `err.answer`), RTL-AWS-005 (time is up),
+-- or the error of a call.
+function client.wait(self, name, params, options)
+  local rules = self.service.waiters and self.service.waiters[name]
+  if not rules then
+    error(("no waiter '%s' in %s%s"):format(tostring(name), self.service.name,
+      nearest.hint(tostring(name), waiter.names(self.service))), 2)
+  end
+  local op = operation(self, rules.op, 2)
+  check.parameters(op, params or {}, 2)
+  return waiter.run(rules, name, options or {}, task.sleep, function ()
+    return invoke(self, op, params, nil, 3)
+  end)
+end
+
+function client.__index(self, key)
+  if client[key] then return client[key] end
+  if type(key) ~= "string" then return nil end
+  local op = operation(self, key, 2)
+  local method = function (receiver, params, options)
+    return invoke(receiver, op, params, options, 2)
+  end
+  rawset(self, key, method)
+  return method
+end
+
+function client.__tostring(self)
+  return ("aws %s client (%s)"):format(self.service.name, self.region)
+end
+
+--- client(service, {region=, credentials=, endpoint=, tls=, attempts=, profile=}) → client
+-- `credentials` has get() → credentials | nil, err and expire(credentials) (rtl.aws.credentials);
+-- `endpoint` an URL that is used instead of AWS' own.
+function M.new(service, options)
+  local svc = model.service(service)
+  local url = options.endpoint or endpoint.configured(svc, options.profile)
+  return setmetatable({
+    service = svc, region = options.region, credentials = options.credentials,
+    endpoint = endpoint.resolve(svc, options.region, url), tls = options.tls,
+    bucket = retry.new(options.attempts),
+  }, client)
+end
+
+return M

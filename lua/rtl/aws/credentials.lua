@@ -1,0 +1,122 @@
+--- Credentials: the chain of the SDKs, kept fresh, fetched once for many tasks.
+--
+-- Order: environment, profile (role, web identity, process, static keys), web identity of the
+-- environment, container, instance metadata.  A profile that was chosen and fails is an error,
+-- never a reason to look further.
+
+local clock = require "rtl.clock"
+local err = require "rtl.err"
+local process = require "rtl.process"
+local providers = require "rtl.aws.providers"
+local secret = require "rtl.native.secret"
+local task = require "rtl.task"
+
+local M = {}
+
+local provider = { __name = "rtl.aws.credentials" }
+provider.__index = provider
+
+-- Seconds before expiry from which new credentials are fetched. Should that fail, the old ones
+-- serve until they end.
+local EARLY = 600
+
+local function left(creds)
+  return creds.expires and creds.expires - clock.utc() or math.huge
+end
+
+-- Fetches, and hands the outcome to all tasks that wait for it.
+local function refresh(self)
+  local future = task.future()
+  self.pending = future
+  local ended = false
+  local _ <close> = setmetatable({}, { __close = function ()
+    self.pending = nil
+    if not ended then future:set(nil) end -- cancelled: a waiting task fetches itself
+  end })
+  local creds, failure = self.fetch()
+  ended = true
+  if creds then
+    self.current, failure = creds, nil
+  elseif not self.current or left(self.current) <= 0 then
+    self.current = nil
+  end
+  future:set(failure)
+  if self.current then return self.current end
+  return nil, failure
+end
+
+--- provider:get() → {access_key_id, secret_access_key, session_token, expires, source} | nil, err
+function provider:get()
+  while true do
+    local creds = self.current
+    if creds and left(creds) > EARLY then return creds end
+    if not self.pending then
+      if creds and self.retry_at and clock.mono() < self.retry_at and left(creds) > 0 then
+        return creds
+      end
+      self.retry_at = clock.mono() + 60
+      return refresh(self)
+    end
+    local failure = self.pending:get()
+    if failure and not self.current then return nil, failure end
+  end
+end
+
+--- provider:expire(creds): the service says that these have expired; the next get() fetches anew.
+function provider:expire(creds)
+  if self.current == creds then self.current, self.retry_at = nil, nil end
+end
+
+--- A provider around `fetch` → credentials | nil, err.
+function M.new(fetch)
+  return setmetatable({ fetch = fetch }, provider)
+end
+
+--- A provider of fixed keys: {access_key_id, secret_access_key, session_token} (text or secrets).
+function M.static(keys)
+  local function hidden(v) return v and (secret.is(v) and v or secret.new(v)) end
+  local token = keys.session_token
+  if token == "" then token = nil end
+  local creds = {
+    access_key_id = keys.access_key_id, secret_access_key = hidden(keys.secret_access_key),
+    session_token = hidden(token), source = keys.source or "given",
+  }
+  return M.new(function () return creds end)
+end
+
+local function none()
+  return err.fail {
+    code = "RTL-CRED-002", message = "no AWS credentials found",
+    hint = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+  }
+end
+
+-- `chain`: functions → credentials | nil (not configured) | nil, err.
+local function first_of(chain)
+  for _, try in ipairs(chain) do
+    local creds, failure = try()
+    if creds or failure then return creds, failure end
+  end
+  return none()
+end
+
+--- The chain. options: profiles (rtl.aws.profile.load), profile (name), chosen (true when the
+-- user named the profile), explicit (true when by an argument: the environment's keys are then
+-- skipped), region, assume = fn(role) → credentials | nil, err.
+function M.chain(options)
+  local chain = {}
+  if not options.explicit then chain[1] = providers.environment end
+  chain[#chain + 1] = function () return providers.profile(options) end
+  chain[#chain + 1] = function () return providers.web_identity_of_environment(options) end
+  chain[#chain + 1] = providers.container
+  chain[#chain + 1] = providers.instance
+  return M.new(function () return first_of(chain) end)
+end
+
+--- The value of an environment variable, nil when it is empty.
+function M.variable(name)
+  local text = process.getenv(name)
+  return text ~= "" and text or nil
+end
+
+return M

@@ -1,0 +1,112 @@
+--- What an AWS error code means: gone, taken, in use, no capacity, quota, throttled, refused.
+-- Branch on these, or on `err.code`, never on a message.
+
+local err = require "rtl.err"
+
+local M = {}
+
+local function set(text)
+  local codes = {}
+  for word in text:gmatch "%S+" do codes[word] = true end
+  return codes
+end
+
+local NOT_FOUND = set [[
+  NatGatewayNotFound InvalidLaunchTemplateName.NotFoundException InvalidPlacementGroup.Unknown
+  InvalidLaunchTemplateId.VersionNotFound NoSuchEntity ResourceNotFoundException NotFoundException
+  ParameterNotFound NoSuchResourceException NoSuchBucket NoSuchKey NoSuchTagSet NoSuchUpload
+  NoSuchPublicAccessBlockConfiguration ServerSideEncryptionConfigurationNotFoundError NotFound
+  LoadBalancerNotFound TargetGroupNotFound]]
+
+local EXISTS = set [[
+  RouteAlreadyExists Resource.AlreadyAssociated InvalidSubnet.Conflict EntityAlreadyExists
+  InvalidLaunchTemplateName.AlreadyExistsException ResourceAlreadyExistsException
+  ParameterAlreadyExists BucketAlreadyOwnedByYou BucketAlreadyExists ConflictException]]
+
+local IN_USE = set [[
+  DependencyViolation InvalidGroup.InUse InvalidPlacementGroup.InUse InvalidNetworkInterface.InUse
+  InvalidIPAddress.InUse DeleteConflict ResourceInUseException VolumeInUse ResourceInUse
+  BucketNotEmpty]]
+
+local NO_CAPACITY = set [[
+  InsufficientInstanceCapacity UnfulfillableCapacity Unsupported ReservationCapacityExceeded
+  InsufficientFreeAddressesInSubnet MaxSpotInstanceCountExceeded
+  InsufficientReservedInstanceCapacity InsufficientCapacity InsufficientHostCapacity]]
+
+local QUOTA = set [[
+  VcpuLimitExceeded InstanceLimitExceeded VpcLimitExceeded SubnetLimitExceeded
+  AddressLimitExceeded NatGatewayLimitExceeded InternetGatewayLimitExceeded
+  SecurityGroupLimitExceeded RulesPerSecurityGroupLimitExceeded AttachmentLimitExceeded
+  ResourceLimitExceededException ResourceLimitExceeded LimitExceeded RouteTableLimitExceeded
+  VpcEndpointLimitExceeded ServiceQuotaExceededException QuotaExceededException
+  ParameterLimitExceeded TooManyBuckets]]
+
+local THROTTLED = set [[
+  RequestLimitExceeded EC2ThrottledException Throttling ThrottlingException ThrottledException
+  RequestThrottled RequestThrottledException TooManyRequestsException TooManyRequests
+  BandwidthLimitExceeded SlowDown PriorRequestNotComplete ProvisionedThroughputExceededException
+  TransactionInProgressException TooManyUpdates]]
+
+local DENIED = set [[
+  AuthFailure UnauthorizedOperation AccessDenied AccessDeniedException InvalidClientTokenId
+  UnrecognizedClientException OptInRequired ForbiddenException Forbidden NotAuthorized
+  AuthFailure.ServiceLinkedRoleCreationNotPermitted InvalidAccessKeyId]]
+
+local EXPIRED = set "ExpiredToken ExpiredTokenException RequestExpired"
+
+local TRANSIENT = set [[
+  RequestTimeout RequestTimeoutException InternalError InternalFailure ServiceUnavailable
+  Unavailable InternalServerError InternalServerErrorException InternalServerException
+  ServerException ServiceUnavailableException IDPCommunicationError ConcurrentModification
+  EntityTemporarilyUnmodifiable ResourceContention ScalingActivityInProgress
+  ResourcePropagationDelayException ServiceFailure OperationAborted]]
+
+-- The clock is surely wrong, or perhaps.
+local SKEWED = set "RequestTimeTooSkewed RequestExpired RequestInTheFuture"
+local PERHAPS_SKEWED = set "InvalidSignatureException SignatureDoesNotMatch AuthFailure"
+
+local STATUS = { [429] = true, [500] = true, [502] = true, [503] = true, [504] = true }
+
+local function has(codes)
+  return function (e) return err.is(e) and codes[e.code] or false end
+end
+
+--- Whether the error says that the thing does not exist.
+function M.not_found(e)
+  if not err.is(e) then return false end
+  if NOT_FOUND[e.code] or e.code:lower():find("%.notfound$") then return true end
+  return e.code == "ClientException" and e.message:find("No cluster found", 1, true) ~= nil
+end
+
+--- Whether it says that such a thing exists already.
+function M.exists(e)
+  return err.is(e) and (EXISTS[e.code] or e.code:find("%.Duplicate$") ~= nil) or false
+end
+
+--- Whether something else still holds or uses the thing (try again later).
+M.in_use = has(IN_USE)
+--- Whether AWS has no capacity for the request now (another zone or type may have).
+M.no_capacity = has(NO_CAPACITY)
+--- Whether a quota of the account is exhausted (no retry helps).
+M.quota = has(QUOTA)
+--- Whether the service asks for a slower pace.
+M.throttled = has(THROTTLED)
+--- Whether the caller may not do this.
+M.denied = has(DENIED)
+--- Whether the credentials have expired.
+M.expired = has(EXPIRED)
+
+--- "sure", "perhaps" or nil: whether the error comes from a wrong clock.
+function M.skewed(e)
+  return SKEWED[e.code] and "sure" or PERHAPS_SKEWED[e.code] and "perhaps" or nil
+end
+
+--- Sets `retryable` and `throttled` of a service's error.
+function M.classify(e)
+  e.throttled = THROTTLED[e.code] or e.status == 429
+  e.retryable = e.throttled or TRANSIENT[e.code] or STATUS[e.status] or false
+  if NO_CAPACITY[e.code] or QUOTA[e.code] or DENIED[e.code] then e.retryable = false end
+  return e
+end
+
+return M

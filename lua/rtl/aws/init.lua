@@ -1,0 +1,182 @@
+--- AWS: sessions, clients and the token of an EKS cluster.
+
+local clock = require "rtl.clock"
+local client = require "rtl.aws.client"
+local credentials = require "rtl.aws.credentials"
+local crypto = require "rtl.native.crypto"
+local endpoint = require "rtl.aws.endpoint"
+local err = require "rtl.err"
+local errors = require "rtl.aws.errors"
+local model = require "rtl.aws.model"
+local profiles = require "rtl.aws.profile"
+local secret = require "rtl.native.secret"
+
+local M = {}
+
+--- What an error code means (rtl.aws.errors).
+M.errors = errors
+
+--- The names of the services that rtl speaks to, sorted.
+M.services = model.services
+
+--- client(service, {region=, credentials=, endpoint=, tls=, attempts=}) → client
+-- A client without a session; `credentials` as rtl.aws.credentials makes them.
+M.client = client.new
+
+local session = { __name = "rtl.aws.session" }
+session.__index = session
+
+local variable = credentials.variable
+
+local function region_of(options, profile)
+  if options.region then return options.region, "argument" end
+  for _, name in ipairs { "AWS_REGION", "AWS_DEFAULT_REGION" } do
+    local region = variable(name)
+    if region then return region, name end
+  end
+  if profile and profile.region then return profile.region, "profile" end
+end
+
+local function tls_of(profile)
+  local file = variable "AWS_CA_BUNDLE" or profile and profile.ca_bundle
+  return file and { ca_file = file } or nil
+end
+
+local function attempts_of(profile)
+  return math.tointeger(tonumber(variable "AWS_MAX_ATTEMPTS" or profile and profile.max_attempts))
+end
+
+-- Assumes a role for the chain: with keys, or unsigned with a web identity token.
+local function assume(self, role)
+  local sts = client.new("sts", {
+    region = role.region or self.region, tls = self.tls, profile = self.settings,
+    endpoint = self.endpoint,
+    credentials = role.credentials and credentials.new(function () return role.credentials end),
+  })
+  local params = {
+    RoleArn = role.role_arn, DurationSeconds = role.duration,
+    RoleSessionName = role.session_name or ("rtl-%d"):format(math.floor(clock.utc())),
+  }
+  local operation = "assume_role"
+  if role.token then
+    params.WebIdentityToken, operation = role.token, "assume_role_with_web_identity"
+  else
+    params.ExternalId = role.external_id
+  end
+  local answer, failure = sts:call(operation, params)
+  if not answer then return nil, failure end
+  local keys = answer.Credentials
+  return {
+    access_key_id = keys.AccessKeyId, secret_access_key = keys.SecretAccessKey,
+    session_token = keys.SessionToken, expires = tonumber(keys.Expiration), source = role.source,
+  }
+end
+
+-- A table of keys, a provider, or the chain.
+local function provider_of(self, options, found, name, chosen)
+  local given = options.credentials
+  if given and given.get then return given end
+  if given then return credentials.static(given) end
+  return credentials.chain {
+    profiles = found, profile = name, chosen = chosen, explicit = options.profile ~= nil,
+    region = self.region, assume = function (role) return assume(self, role) end,
+  }
+end
+
+local function settings_of(found, name)
+  local profile = found.profile[name]
+  if not profile then return nil end
+  local settings = {}
+  for key, text in pairs(profile) do settings[key] = text end
+  settings.services = profile.services and found.services[profile.services] or nil
+  return settings
+end
+
+--- session{region=, profile=, credentials=, endpoint=} → session | nil, err
+-- Everything is optional: the region comes from the argument, AWS_REGION, AWS_DEFAULT_REGION or the
+-- profile; credentials from the chain of the SDKs (rtl.aws.credentials), or as a table
+-- {access_key_id, secret_access_key, session_token}. Nothing is sent yet.
+function M.session(options)
+  options = options or {}
+  local found, failure = profiles.load()
+  if not found then return nil, failure end
+  local name, chosen = profiles.chosen(options.profile)
+  local settings = settings_of(found, name)
+  local region, source = region_of(options, settings)
+  if not region then
+    return err.fail {
+      code = "RTL-AWS-001", message = "no region",
+      hint = "give --region, or set AWS_REGION or the profile's region",
+    }
+  end
+  local self = setmetatable({
+    region = region, region_source = source, partition = endpoint.partition(region),
+    profile = settings and name or nil, settings = settings, tls = tls_of(settings),
+    attempts = attempts_of(settings), endpoint = options.endpoint, clients = {},
+  }, session)
+  self.credentials = provider_of(self, options, found, name, chosen)
+  return self
+end
+
+--- session:client(service[, {region=, endpoint=}]) → client, the same one for the same arguments.
+function session:client(service, options)
+  local region = options and options.region or self.region
+  local url = options and options.endpoint or self.endpoint
+  local key = table.concat({ model.service(service).name, region, url }, " ")
+  if not self.clients[key] then
+    self.clients[key] = client.new(service, {
+      region = region, credentials = self.credentials, endpoint = url, tls = self.tls,
+      attempts = self.attempts, profile = self.settings,
+    })
+  end
+  return self.clients[key]
+end
+
+--- session:identity() → {account, arn, user_id, partition} | nil, err  (asked once)
+function session:identity()
+  if self.known then return self.known end
+  local answer, failure = self:client("sts"):get_caller_identity()
+  if not answer then return nil, failure end
+  self.known = {
+    account = answer.Account, arn = answer.Arn, user_id = answer.UserId,
+    partition = answer.Arn:match "^arn:([^:]+):" or self.partition,
+  }
+  return self.known
+end
+
+--- session:describe() → {source, profile, region, region_source, access_key_id, expires, account,
+-- arn, partition} | nil, err: where the credentials came from and who the caller is.
+function session:describe()
+  local creds, failure = self.credentials:get()
+  if not creds then return nil, failure end
+  local who
+  who, failure = self:identity()
+  if not who then return nil, failure end
+  return {
+    source = creds.source, profile = self.profile, region = self.region,
+    region_source = self.region_source, access_key_id = creds.access_key_id,
+    expires = creds.expires, account = who.account, arn = who.arn, partition = who.partition,
+  }
+end
+
+-- EKS takes a token for 15 minutes after its date, whatever it says itself.
+local TOKEN_SECONDS = 900
+
+--- eks_token(session, cluster_name) → secret "k8s-aws-v1.…", expiry (unix seconds) | nil, err
+-- A presigned GetCallerIdentity that names the cluster; nothing is sent.
+function M.eks_token(of, cluster_name)
+  local creds, failure = of.credentials:get()
+  if not creds then return nil, failure end
+  local now = clock.utc()
+  local host = ("sts.%s.%s"):format(of.region, endpoint.suffix(of.region))
+  local url = crypto.sigv4.presign {
+    method = "GET", url = "https://" .. host .. "/?Action=GetCallerIdentity&Version=2011-06-15",
+    headers = { ["x-k8s-aws-id"] = cluster_name }, region = of.region, service = "sts",
+    time = clock.amz(now), expires = 60, access_key_id = creds.access_key_id,
+    secret_access_key = creds.secret_access_key, session_token = creds.session_token,
+  }
+  local expires = math.min(now + TOKEN_SECONDS, creds.expires or math.huge)
+  return secret.join("k8s-aws-v1.", crypto.base64url_encode(url)), expires
+end
+
+return M

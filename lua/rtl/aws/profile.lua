@@ -1,0 +1,165 @@
+--- The shared files ~/.aws/config and ~/.aws/credentials, with the rules of the SDKs.
+
+local err = require "rtl.err"
+local fs = require "rtl.fs"
+local process = require "rtl.process"
+local secret = require "rtl.native.secret"
+
+local M = {}
+
+local SECRET = { aws_secret_access_key = true, aws_session_token = true }
+
+local function trim(text)
+  return (text:gsub("^%s+", ""):gsub("%s+$", ""))
+end
+
+-- A comment inside a line needs white space before it: `a=b#c` keeps all of it.
+local function without_comment(text)
+  return trim((text:gsub("%s[#;].*$", "")))
+end
+
+local function unquote(text)
+  return text:match '^"(.*)"$' or text:match "^'(.*)'$" or text
+end
+
+-- The kind and the name of a section's header: "profile", "x".
+local function section_of(header, is_config)
+  header = trim(header)
+  if not is_config then
+    return header:match "^profile%s" and "ignored" or "profile", unquote(header)
+  end
+  if header == "default" then return "profile", "default" end
+  local kind, name = header:match "^([%w-]+)%s+(.+)$"
+  if kind == "profile" or kind == "sso-session" or kind == "services" then
+    return kind, unquote(trim(name))
+  end
+  return "ignored", header
+end
+
+local function store(section, key, text)
+  section[key] = SECRET[key] and text ~= "" and secret.new(text) or text
+end
+
+local function malformed(path, number, why)
+  return err.fail {
+    code = "RTL-CRED-001", message = ("%s, line %d: %s"):format(path, number, why),
+    hint = "write [profile NAME] sections with key = value lines",
+  }
+end
+
+-- Continuation lines: a group of sub-keys under `key =`, or more lines of its value.
+local function continue(section, key, line)
+  local text = trim(line)
+  local value = section[key]
+  local sub, rest = text:match "^([^=%s]+)%s*=%s*(.*)$"
+  if (value == "" or type(value) == "table") and sub then
+    if value == "" then section[key] = {} end
+    section[key][sub:lower()] = without_comment(rest)
+  elseif type(value) == "string" then
+    section[key] = value .. "\n" .. text
+  end
+end
+
+local function header_line(state, line)
+  local header = line:match "^%[([^%]]*)%]"
+  if not header then return false end
+  local kind, name = section_of(header, state.is_config)
+  -- In the config file [profile default] beats [default].
+  local weight = header:match "^%s*profile%s" and 2 or 1
+  local sections = state.found[kind] or {}
+  state.found[kind] = sections
+  local known = sections[name]
+  if known and name == "default" and state.weight and weight ~= state.weight then
+    if weight < state.weight then
+      state.section, state.key = {}, nil
+      return true
+    end
+    known = nil
+  end
+  if name == "default" then state.weight = weight end
+  sections[name] = known or {}
+  state.section, state.key = sections[name], nil
+  return true
+end
+
+local function value_line(state, line)
+  local key, text = line:match "^([^=]-)%s*=%s*(.*)$"
+  if not key or key == "" then return false end
+  state.key = trim(key):lower()
+  store(state.section, state.key, without_comment(text))
+  return true
+end
+
+local function read_line(state, line, number, path)
+  if line:match "^[#;]" or not line:find "%S" then return true end
+  if line:match "^%s" and state.section and state.key then
+    if not trim(line):match "^[#;]" then continue(state.section, state.key, line) end
+    return true
+  end
+  line = trim(line)
+  if line:sub(1, 1) == "[" then
+    return header_line(state, line) or malformed(path, number, "a section has no end")
+  end
+  if not state.section then return malformed(path, number, "a setting before any section") end
+  return value_line(state, line) or malformed(path, number, "neither [section] nor key = value")
+end
+
+--- Parses the text of a file. `is_config`: sections need the word `profile` before their name.
+-- Returns {profile = {name → {key → text}}, ["sso-session"] = …, services = …}, or nil, err.
+function M.parse(text, is_config, path)
+  local state = { found = { profile = {}, services = {} }, is_config = is_config }
+  local number = 0
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
+    number = number + 1
+    local good, failure = read_line(state, line:gsub("\r$", ""), number, path or "file")
+    if not good then return nil, failure end
+  end
+  return state.found
+end
+
+local function present(name)
+  local text = process.getenv(name)
+  return text ~= nil and text ~= "" and text or nil
+end
+
+local function location(variable, default)
+  local path = present(variable) or default
+  local home = present "HOME" or ""
+  return (path:gsub("^~%f[/\0]", (home:gsub("%%", "%%%%"))))
+end
+
+local function read(path, is_config)
+  if not fs.exists(path) then return { profile = {}, services = {} } end
+  local text, failure = fs.read(path)
+  if not text then return nil, failure end
+  return M.parse(text, is_config, path)
+end
+
+-- The credentials file wins over the config file, key by key.
+local function merge(config, credentials)
+  for name, section in pairs(credentials.profile) do
+    config.profile[name] = config.profile[name] or {}
+    for key, text in pairs(section) do config.profile[name][key] = text end
+  end
+  return config
+end
+
+--- Reads both files (AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE or their places in ~/.aws).
+-- Returns all sections as M.parse does, or nil and an error for a malformed file.
+function M.load()
+  local config, failure = read(location("AWS_CONFIG_FILE", "~/.aws/config"), true)
+  if not config then return nil, failure end
+  local credentials
+  credentials, failure = read(location("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"))
+  if not credentials then return nil, failure end
+  return merge(config, credentials)
+end
+
+--- The name of the profile to use, and whether it was chosen: as given, AWS_PROFILE,
+-- AWS_DEFAULT_PROFILE, "default".
+function M.chosen(given)
+  local name = given or present "AWS_PROFILE" or present "AWS_DEFAULT_PROFILE"
+  return name or "default", name ~= nil
+end
+
+return M

@@ -1,0 +1,323 @@
+--- Where credentials come from. Each function returns credentials, nil when its place is not
+-- configured, or nil and an error.
+
+local clock = require "rtl.clock"
+local err = require "rtl.err"
+local fs = require "rtl.fs"
+local json = require "rtl.native.json"
+local nearest = require "rtl.nearest"
+local process = require "rtl.process"
+local secret = require "rtl.native.secret"
+local wire = require "rtl.wire"
+
+local M = {}
+
+local SECRETS = { secret = { "SecretAccessKey", "SessionToken", "Token" } }
+
+local function variable(name)
+  local text = process.getenv(name)
+  return text ~= nil and text ~= "" and text or nil
+end
+
+local function hidden(text)
+  if text == nil or text == "" then return nil end
+  return secret.is(text) and text or secret.new(text)
+end
+
+--- AWS_ACCESS_KEY_ID and its companions. An empty variable is an unset one.
+function M.environment()
+  local id, key = variable "AWS_ACCESS_KEY_ID", variable "AWS_SECRET_ACCESS_KEY"
+  if not id and not key then return nil end
+  if not id or not key then
+    return err.fail {
+      code = "RTL-CRED-003",
+      message = (id and "AWS_SECRET_ACCESS_KEY" or "AWS_ACCESS_KEY_ID") .. " is not set",
+    }
+  end
+  local expires = variable "AWS_CREDENTIAL_EXPIRATION"
+  return {
+    access_key_id = id, secret_access_key = hidden(key), source = "environment",
+    session_token = hidden(variable "AWS_SESSION_TOKEN" or variable "AWS_SECURITY_TOKEN"),
+    expires = expires and clock.parse_iso(expires),
+  }
+end
+
+-- Credentials of a decoded JSON document; `token` names its session token.
+local function from_document(document, token, source)
+  local id, key = document.AccessKeyId, document.SecretAccessKey
+  if type(id) ~= "string" or not secret.is(key) then
+    return err.fail {
+      code = "RTL-CRED-004", message = "no usable keys from " .. source,
+      excerpt = type(document.Message) == "string" and document.Message or nil,
+    }
+  end
+  local expires = document.Expiration
+  return {
+    access_key_id = id, secret_access_key = key, session_token = hidden(document[token]),
+    expires = type(expires) == "string" and clock.parse_iso(expires) or nil, source = source,
+  }
+end
+
+-- A command line as words: quotes and backslashes as in a shell, but no shell is run.
+local function split_words(line)
+  local words, word, quote, i = {}, nil, nil, 1
+  while i <= #line do
+    local c = line:sub(i, i)
+    if quote then
+      if c == quote then quote = nil
+      elseif c == "\\" and quote == '"' then
+        i = i + 1
+        word = word .. line:sub(i, i)
+      else word = word .. c end
+    elseif c == '"' or c == "'" then quote, word = c, word or ""
+    elseif c == "\\" then
+      i = i + 1
+      word = (word or "") .. line:sub(i, i)
+    elseif c:find "%s" then
+      words[#words + 1] = word
+      word = nil
+    else word = (word or "") .. c end
+    i = i + 1
+  end
+  words[#words + 1] = word
+  return words
+end
+
+local function from_process(command, source)
+  local done, failure = process.run { argv = split_words(command), timeout = 60 }
+  if not done then return nil, failure end
+  if done.status ~= 0 then
+    return err.fail {
+      code = "RTL-CRED-005", message = ("credential_process ended with %s"):format(
+        done.status or "signal " .. tostring(done.signal)),
+      excerpt = (done.stderr or ""):sub(1, 300),
+    }
+  end
+  local document = json.decode(done.stdout, SECRETS)
+  if type(document) ~= "table" or document.Version ~= 1 then
+    return err.fail {
+      code = "RTL-CRED-005", message = "credential_process did not print a Version 1 document",
+    }
+  end
+  return from_document(document, "SessionToken", source)
+end
+
+local function static_of(profile, source)
+  if not profile.aws_access_key_id then return nil end
+  if not profile.aws_secret_access_key then
+    return err.fail {
+      code = "RTL-CRED-003", message = "aws_secret_access_key is not set (" .. source .. ")",
+    }
+  end
+  return {
+    access_key_id = profile.aws_access_key_id, source = source,
+    secret_access_key = hidden(profile.aws_secret_access_key),
+    session_token = hidden(profile.aws_session_token),
+  }
+end
+
+local function token_of_file(path)
+  local token, failure = fs.read(path)
+  if not token then return nil, failure end
+  return secret.new((token:gsub("%s+$", "")))
+end
+
+local function with_web_identity(options, role, source)
+  local token, failure = token_of_file(role.web_identity_token_file)
+  if not token then return nil, failure end
+  return options.assume {
+    role_arn = role.role_arn, session_name = role.role_session_name, token = token,
+    region = role.region, source = source,
+  }
+end
+
+--- AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN.
+function M.web_identity_of_environment(options)
+  local file, arn = variable "AWS_WEB_IDENTITY_TOKEN_FILE", variable "AWS_ROLE_ARN"
+  if not file or not arn then return nil end
+  return with_web_identity(options, {
+    role_arn = arn, web_identity_token_file = file,
+    role_session_name = variable "AWS_ROLE_SESSION_NAME",
+  }, "web identity (AWS_WEB_IDENTITY_TOKEN_FILE)")
+end
+
+local function named_source(name)
+  if name == "Environment" then return M.environment() end
+  if name == "EcsContainer" then return M.container() end
+  if name == "Ec2InstanceMetadata" then return M.instance() end
+  return err.fail {
+    code = "RTL-CRED-006", message = "credential_source '" .. name .. "' is not known"
+      .. nearest.hint(name, { "Environment", "EcsContainer", "Ec2InstanceMetadata" }),
+  }
+end
+
+local resolve
+
+-- The credentials with which a profile's role is assumed.
+local function source_of(options, name, profile, visited)
+  if profile.source_profile and profile.credential_source then
+    return err.fail {
+      code = "RTL-CRED-006",
+      message = ("profile %s has both source_profile and credential_source"):format(name),
+    }
+  end
+  if profile.credential_source then return named_source(profile.credential_source) end
+  local source = profile.source_profile
+  if not source then
+    return err.fail {
+      code = "RTL-CRED-006",
+      message = ("profile %s has role_arn but no source_profile"):format(name),
+    }
+  end
+  if source == name then return static_of(profile, "profile " .. name) end
+  return resolve(options, source, visited)
+end
+
+local function with_role(options, name, profile, visited)
+  if profile.mfa_serial then
+    return err.fail {
+      code = "RTL-CRED-007", message = "profile " .. name .. " needs an MFA code",
+      hint = "log in with another tool and use its temporary keys",
+    }
+  end
+  local source, failure = source_of(options, name, profile, visited)
+  if not source then return nil, failure end
+  return options.assume {
+    role_arn = profile.role_arn, session_name = profile.role_session_name,
+    external_id = profile.external_id, duration = tonumber(profile.duration_seconds),
+    region = profile.region, credentials = source, source = "profile " .. name .. " (role)",
+  }
+end
+
+local function unknown_profile(options, name)
+  local names = {}
+  for known in pairs(options.profiles.profile) do names[#names + 1] = known end
+  return err.fail {
+    code = "RTL-CRED-008", message = "no profile '" .. name .. "'" .. nearest.hint(name, names),
+    hint = "in the config file it is written [profile " .. name .. "]",
+  }
+end
+
+function resolve(options, name, visited)
+  if visited[name] then
+    return err.fail { code = "RTL-CRED-006", message = "profiles go round in a circle: " .. name }
+  end
+  visited[name] = true
+  local profile = options.profiles.profile[name]
+  if not profile then return unknown_profile(options, name) end
+  local source = "profile " .. name
+  if profile.role_arn and profile.web_identity_token_file then
+    return with_web_identity(options, profile, source .. " (web identity)")
+  elseif profile.role_arn and not (profile.aws_access_key_id and next(visited, next(visited))) then
+    return with_role(options, name, profile, visited)
+  elseif profile.aws_access_key_id then
+    return static_of(profile, source)
+  elseif profile.credential_process then
+    return from_process(profile.credential_process, source .. " (process)")
+  end
+  return err.fail {
+    code = "RTL-CRED-008", message = source .. " holds no credentials that rtl can use",
+    hint = profile.sso_account_id and "export the keys of the SSO session" or nil,
+  }
+end
+
+--- The profile of options (see rtl.aws.credentials.chain).
+function M.profile(options)
+  local profile = options.profiles.profile[options.profile]
+  if not options.chosen then
+    -- Nobody asked for the default profile: it may be absent, or hold a region only.
+    local usable = profile and (profile.role_arn or profile.aws_access_key_id
+      or profile.credential_process)
+    if not usable then return nil end
+  end
+  return resolve(options, options.profile, {})
+end
+
+local LOOPBACK = {
+  ["127.0.0.1"] = true, localhost = true, ["::1"] = true, ["169.254.170.2"] = true,
+  ["169.254.170.23"] = true, ["fd00:ec2::23"] = true,
+}
+
+local function container_url()
+  local relative = variable "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"
+  if relative then return "http://169.254.170.2" .. relative end
+  local full = variable "AWS_CONTAINER_CREDENTIALS_FULL_URI"
+  if not full then return nil end
+  local scheme, host = full:match "^(%a+)://%[([%x:]+)%]"
+  if not scheme then scheme, host = full:match "^(%a+)://([^:/?]+)" end
+  if scheme == "https" or (scheme == "http" and LOOPBACK[host]) then return full end
+  return err.fail {
+    code = "RTL-CRED-009", message = "AWS_CONTAINER_CREDENTIALS_FULL_URI must be https or local",
+  }
+end
+
+local function container_token()
+  local file = variable "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"
+  if file then return token_of_file(file) end
+  local token = variable "AWS_CONTAINER_AUTHORIZATION_TOKEN"
+  return token and secret.new(token)
+end
+
+-- A local service that hands out keys: no proxy, short patience.
+local function ask(request)
+  request.proxy, request.timeout, request.connect_timeout = false, 2, 1
+  local res, failure = wire.request(request)
+  if not res then return nil, failure end
+  if res.status ~= 200 then
+    return err.fail {
+      code = "RTL-CRED-009", status = res.status,
+      message = "the credentials service answered " .. res.status,
+    }
+  end
+  return res.body
+end
+
+local function document_of(body, token, source)
+  local document = json.decode(body, SECRETS)
+  if type(document) ~= "table" then
+    return err.fail { code = "RTL-CRED-004", message = "no JSON from " .. source }
+  end
+  return from_document(document, token, source)
+end
+
+--- The container's endpoint (ECS, EKS Pod Identity).
+function M.container()
+  local url, failure = container_url()
+  if not url then return nil, failure end
+  local token
+  token, failure = container_token()
+  if failure then return nil, failure end
+  if token and secret.reveal(token):find "[\r\n]" then
+    return err.fail { code = "RTL-CRED-009", message = "the authorization token holds a line end" }
+  end
+  local body
+  body, failure = ask {
+    url = url, headers = token and { Authorization = token } or {}, secret_body = true,
+  }
+  if not body then return nil, failure end
+  return document_of(body, "Token", "container")
+end
+
+--- Instance metadata, version 2. Not configured when nothing answers at its address.
+function M.instance()
+  if (variable "AWS_EC2_METADATA_DISABLED" or ""):lower() == "true" then return nil end
+  local base = variable "AWS_EC2_METADATA_SERVICE_ENDPOINT" or "http://169.254.169.254"
+  base = base:gsub("/+$", "")
+  local token = ask {
+    method = "PUT", url = base .. "/latest/api/token", secret_body = true,
+    headers = { ["x-aws-ec2-metadata-token-ttl-seconds"] = "21600" },
+  }
+  if not token then return nil end
+  local headers = { ["x-aws-ec2-metadata-token"] = token }
+  local path = base .. "/latest/meta-data/iam/security-credentials/"
+  local role, failure = ask { url = path, headers = headers }
+  if not role then return nil, failure end
+  role = role:match "^%S+"
+  if not role then return nil end
+  local body
+  body, failure = ask { url = path .. role, headers = headers, secret_body = true }
+  if not body then return nil, failure end
+  return document_of(body, "Token", "instance role " .. role)
+end
+
+return M

@@ -1,0 +1,131 @@
+--- Single values between Lua and the wire: numbers, times, blobs, JSON inside strings.
+
+local clock = require "rtl.clock"
+local crypto = require "rtl.native.crypto"
+local json = require "rtl.native.json"
+local null = require "rtl.null"
+local secret = require "rtl.native.secret"
+
+local M = {}
+
+local DAYS = { "Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed" } -- 1970-01-01 was a Thursday
+local MONTHS = {
+  "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+}
+
+--- Unix seconds as HTTP writes them: "Tue, 01 Dec 2026 10:00:00 GMT".
+function M.http_date(t)
+  t = math.floor(t)
+  local year, month, day, time = clock.iso(t):match "^(%d+)-(%d+)-(%d+)T([%d:]+)Z$"
+  return ("%s, %s %s %s %s GMT"):format(DAYS[t // 86400 % 7 + 1], day, MONTHS[tonumber(month)],
+    year, time)
+end
+
+--- Unix seconds of an HTTP date, or nil.
+function M.parse_http_date(text)
+  local day, name, year, time = text:match "^%a+, (%d%d?) (%a%a%a) (%d%d%d%d) ([%d:]+) GMT$"
+  for month, known in ipairs(MONTHS) do
+    if known == name then
+      return clock.parse_iso(("%s-%02d-%02dT%sZ"):format(year, month, tonumber(day), time))
+    end
+  end
+end
+
+--- Percent-decodes `text`.
+function M.unescape(text)
+  return (text:gsub("%%(%x%x)", function (hex) return string.char(tonumber(hex, 16)) end))
+end
+
+-- Callers may give a time as ISO text, too.
+local function seconds(value)
+  if type(value) == "string" then return clock.parse_iso(value) or 0 end
+  return value
+end
+
+-- Integral floats are integers on the wire.
+local function number(value)
+  return math.tointeger(value) or value
+end
+
+local function time_text(shape, value)
+  local t = seconds(value)
+  if shape.format == "unix" then return tostring(number(t)) end
+  if shape.format == "http" then return M.http_date(t) end
+  return clock.iso(t)
+end
+
+local function json_text(value)
+  return type(value) == "table" and json.encode(value) or value
+end
+
+local TO_TEXT = {
+  int = function (_, value) return tostring(number(value)) end,
+  float = function (_, value) return tostring(number(value)) end,
+  bool = function (_, value) return tostring(value) end,
+  time = time_text,
+  blob = function (_, value) return crypto.base64_encode(value) end,
+  json = function (_, value) return json_text(value) end,
+  urljson = function (_, value) return json_text(value) end,
+}
+
+--- A value as text for forms, query strings, headers and XML. Strings and secrets pass through.
+function M.to_text(shape, value)
+  local convert = TO_TEXT[shape.kind]
+  return convert and convert(shape, value) or value
+end
+
+local TO_JSON = {
+  int = function (_, value) return number(value) end,
+  float = function (_, value) return number(value) end,
+  time = function (shape, value)
+    return shape.format == "unix" and number(seconds(value)) or time_text(shape, value)
+  end,
+  blob = function (_, value) return crypto.base64_encode(value) end,
+  json = function (_, value) return json_text(value) end,
+  urljson = function (_, value) return json_text(value) end,
+}
+
+--- A value as it stands in a JSON body.
+function M.to_json(shape, value)
+  local convert = TO_JSON[shape.kind]
+  if convert then return convert(shape, value) end
+  return value
+end
+
+local function from_json_text(text)
+  local value, failure = json.decode(text)
+  if value == nil and failure then return text end
+  return value
+end
+
+local function time_of(_, text)
+  return tonumber(text) or clock.parse_iso(text) or M.parse_http_date(text) or text
+end
+
+local FROM_TEXT = {
+  int = function (_, text) return math.tointeger(tonumber(text)) or tonumber(text) or text end,
+  float = function (_, text) return tonumber(text) or text end,
+  bool = function (_, text) return text == "true" end,
+  time = time_of,
+  blob = function (_, text) return crypto.base64_decode(text) or text end,
+  json = function (_, text) return from_json_text(text) end,
+  urljson = function (_, text) return from_json_text(M.unescape(text)) end,
+}
+
+--- The Lua value of text out of an answer; what can't be read as its type stays text.
+function M.from_text(shape, text)
+  if shape.kind == "secret" then return secret.is(text) and text or secret.new(text) end
+  local convert = FROM_TEXT[shape.kind]
+  if convert then return convert(shape, text) end
+  return text
+end
+
+--- The Lua value of a scalar out of a JSON answer; null is nil.
+function M.from_json(shape, value)
+  if value == nil or value == null then return nil end
+  if type(value) == "string" then return M.from_text(shape, value) end
+  if shape.kind == "string" and type(value) ~= "userdata" then return tostring(value) end
+  return value
+end
+
+return M

@@ -1,0 +1,28 @@
+-- Codes of rtl.aws. Errors of the services keep their own names (InvalidVpcID.NotFound, …).
+return {
+  ["RTL-AWS-001"] = {
+    title = "No AWS region",
+    cause = "No region was given, and neither the environment nor the profile names one.",
+    next = "Give --region, or set AWS_REGION, or write `region = …` into the profile.",
+  },
+  ["RTL-AWS-003"] = {
+    title = "The answer is not what an AWS service sends",
+    cause = "A proxy, a login page or a broken connection answered in the service's place.",
+    next = "Look at the excerpt in the error; check proxies and AWS_ENDPOINT_URL.",
+  },
+  ["RTL-AWS-004"] = {
+    title = "A resource reached a state that can't become good",
+    cause = "A waiter saw a state such as failed, or CREATE_FAILED.",
+    next = "The error names the state; the resource's own reason stands in the event before it.",
+  },
+  ["RTL-AWS-005"] = {
+    title = "A resource did not become ready in time",
+    cause = "A waiter polled for its whole time.",
+    next = "Run the same command again: it goes on where this one stopped.",
+  },
+  ["RTL-AWS-006"] = {
+    title = "A listing does not end",
+    cause = "The service answered with the page token that it was asked with.",
+    next = "Try again; if it stays so, report the operation to AWS.",
+  },
+}

@@ -1,0 +1,48 @@
+-- Codes of the AWS credential chain.
+return {
+  ["RTL-CRED-001"] = {
+    title = "A shared AWS file can't be read",
+    cause = "The line named is neither a section nor a setting.",
+    next = "Mend ~/.aws/config or ~/.aws/credentials at that line.",
+  },
+  ["RTL-CRED-002"] = {
+    title = "No AWS credentials found",
+    cause = "Environment, profile, web identity, container and instance metadata hold none.",
+    next = "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+  },
+  ["RTL-CRED-003"] = {
+    title = "Half of a key pair is missing",
+    cause = "An access key id stands without its secret, or the other way round.",
+    next = "Set both.",
+  },
+  ["RTL-CRED-004"] = {
+    title = "A credential source gave no usable keys",
+    cause = "Its document lacks AccessKeyId or SecretAccessKey.",
+    next = "Ask the source by hand, and look at its message.",
+  },
+  ["RTL-CRED-005"] = {
+    title = "credential_process failed",
+    cause = "The command of the profile ended with an error or printed something else.",
+    next = "Run the command of the profile's credential_process line by hand.",
+  },
+  ["RTL-CRED-006"] = {
+    title = "A profile's role has no usable source",
+    cause = "source_profile and credential_source are missing, both given, unknown or circular.",
+    next = "Give the profile exactly one of source_profile and credential_source.",
+  },
+  ["RTL-CRED-007"] = {
+    title = "A profile needs an MFA code",
+    cause = "The profile has mfa_serial.",
+    next = "Get temporary keys with another tool and put them into the environment.",
+  },
+  ["RTL-CRED-008"] = {
+    title = "The profile can't be used",
+    cause = "It does not exist, or holds no credentials of a kind that rtl knows.",
+    next = "Check the spelling; the config file wants [profile NAME], the credentials file [NAME].",
+  },
+  ["RTL-CRED-009"] = {
+    title = "The container's credentials service can't be used",
+    cause = "Its address is not local or https, its token is broken, or it refused.",
+    next = "Check the AWS_CONTAINER_* variables of the container.",
+  },
+}
