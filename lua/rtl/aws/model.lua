@@ -152,7 +152,7 @@ local function token_of(input)
   end
 end
 
--- Adds the wire names of the secrets in an answer, so that its parser keeps them out of Lua strings.
+-- Adds the wire names of the secrets in an answer: its parser keeps them out of Lua strings.
 local function collect_secrets(shape, seen, found)
   if seen[shape] then return found end
   seen[shape] = true
