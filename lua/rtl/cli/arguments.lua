@@ -1,0 +1,153 @@
+--- The words after a recipe: options of the runner, settings, and the recipe's own words.
+
+local err = require "rtl.err"
+local nearest = require "rtl.nearest"
+local settings = require "rtl.recipe.settings"
+
+local M = {}
+
+--- The runner's own options. `value` says what follows the option.
+M.options = {
+  { name = "plan", help = "show what would be done, hold and change nothing" },
+  { name = "exit-code", help = "with --plan: exit 4 when there are changes" },
+  { name = "yes", short = "y", help = "don't ask" },
+  { name = "json", help = "events as one JSON object a line" },
+  { name = "only", value = "STEP,…", help = "apply and verify these steps only" },
+  { name = "from", value = "STEP", help = "apply and verify from this step on" },
+  { name = "to", value = "STEP", help = "apply and verify up to this step" },
+  { name = "verbose", short = "v", help = "one line for each call" },
+  { name = "help", short = "h", help = "show the recipe's help" },
+}
+
+local function option_of(word)
+  for _, option in ipairs(M.options) do
+    if option.name == word or option.short == word then return option end
+  end
+  return nil
+end
+
+local function all_names(set)
+  local names = {}
+  for _, option in ipairs(M.options) do names[#names + 1] = option.name end
+  for _, name in ipairs(set:names()) do names[#names + 1] = (name:gsub("_", "-")) end
+  return names
+end
+
+local function unknown(word, bare, set)
+  return err.fail {
+    code = "RTL-CLI-001",
+    message = ("unknown option '%s'%s"):format(word, nearest.hint(bare, all_names(set))),
+    hint = "rtl help settings lists all of them",
+  }
+end
+
+-- One option: what it means and whether a value follows. Returns kind, declaration, negated.
+local function meaning(bare, set)
+  local option = option_of(bare)
+  if option then return "option", option end
+  local declaration = set:find(bare)
+  if declaration then return "setting", declaration end
+  local positive = bare:match("^no%-(.+)$")
+  declaration = positive and set:find(positive)
+  if declaration and declaration.type == "boolean" then return "setting", declaration, true end
+  return nil
+end
+
+local function takes_value(kind, what)
+  if kind == "option" then return what.value ~= nil end
+  return what.type ~= "boolean"
+end
+
+local function put(out, kind, what, text)
+  if kind == "setting" then
+    local before = out.settings[what.name]
+    -- A list given twice is one longer list: -r us-east-2 -r us-west-2.
+    out.settings[what.name] = what.list and before and before .. "," .. text or text
+  else
+    out.options[what.name:gsub("-", "_")] = text
+  end
+end
+
+-- Splits "--name=value", "-rvalue" and "-y" into shown, bare name and joined value.
+local function split(word)
+  local long, joined = word:match("^%-%-([^=]+)=(.*)$")
+  if long then return long, joined end
+  if word:match("^%-%-") then return word:sub(3), nil end
+  local letter, rest = word:sub(2, 2), word:sub(3)
+  if rest == "" then return letter, nil end
+  return letter, (rest:gsub("^=", ""))
+end
+
+local function one(words, i, set, out)
+  local bare, joined = split(words[i])
+  local kind, what, negated = meaning(bare, set)
+  if not kind then return unknown(words[i], bare, set) end
+  if not takes_value(kind, what) then
+    local text = joined or (negated and "false" or "true")
+    put(out, kind, what, kind == "option" and true or text)
+    return i + 1
+  end
+  local text = joined or words[i + 1]
+  if not text or (not joined and text:match("^%-%-")) then
+    return err.fail { code = "RTL-CLI-002", message = ("'%s' needs a value"):format(words[i]) }
+  end
+  put(out, kind, what, text)
+  return joined and i + 1 or i + 2
+end
+
+--- Sorts `words` (array) by the set of settings: returns {settings = {name → text}, options =
+-- {name → true or text}, words = array}, or nil and an error with the nearest name.
+function M.parse(words, set)
+  local out, i = { settings = {}, options = {}, words = {} }, 1
+  while i <= #words do
+    local word = words[i]
+    if word == "--" then
+      table.move(words, i + 1, #words, #out.words + 1, out.words)
+      break
+    elseif word:match("^%-.") then
+      local after, e = one(words, i, set, out)
+      if not after then return nil, e end
+      i = after
+    else
+      out.words[#out.words + 1] = word
+      i = i + 1
+    end
+  end
+  return out
+end
+
+--- Lines that describe the runner's options, for help.
+function M.describe()
+  local lines = {}
+  for _, option in ipairs(M.options) do
+    local short = option.short and "-" .. option.short .. ", " or "    "
+    local left = short .. "--" .. option.name .. (option.value and " " .. option.value or "")
+    lines[#lines + 1] = ("  %-24s %s"):format(left, option.help)
+  end
+  return lines
+end
+
+--- Lines that describe the settings of a set, under their groups.
+function M.describe_settings(set)
+  local lines, group = {}, nil
+  for _, declaration in ipairs(set.list) do
+    if declaration.group and declaration.group ~= group then
+      group = declaration.group
+      lines[#lines + 1] = "  " .. group
+    end
+    local option = settings.spellings(declaration.name)
+    local short = declaration.short and "-" .. declaration.short .. ", " or ""
+    lines[#lines + 1] = ("    %-30s %s [%s]"):format(short .. option, declaration.help,
+      M.default_text(declaration))
+  end
+  return lines
+end
+
+--- A declaration's default as text: "none" for an empty one.
+function M.default_text(declaration)
+  local default = declaration.default
+  if type(default) == "table" then default = table.concat(default, ",") end
+  return default == "" and "none" or tostring(default)
+end
+
+return M
