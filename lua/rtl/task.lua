@@ -315,8 +315,9 @@ function M.run(f, ...)
   if current then return f(...) end
   local task = new_task(root, nil, f, ...)
   local stuck = drive(task)
-  if stuck and not task.ok and M.is_cancelled(task.results[1]) then
-    error(err.new { code = "RTL-TASK-003", message = STUCK }, 0)
+  if not task.ok and M.is_cancelled(task.results[1]) then
+    error(err.new { code = stuck and "RTL-TASK-003" or "RTL-TASK-002",
+      message = stuck and STUCK or task.results[1].reason }, 0)
   end
   return values_of(task)
 end
