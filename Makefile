@@ -38,7 +38,8 @@ BINDINGS := $(foreach m,$(MODULES),$(wildcard modules/$(m)/l$(m).c))
 BIND_SRC := $(BINDINGS) $(foreach m,$(MODULES),$(wildcard modules/$(m)/l$(m)_*.c))
 PURE     := $(filter-out $(BIND_SRC),$(MOD_SRC))
 OBJ      := $(HOST_SRC:%.c=$(BUILD)/%.o) $(MOD_SRC:%.c=$(BUILD)/%.o) $(BUILD)/host/embed.o
-EMBEDDED := $(shell find lua recipes -type f 2>/dev/null)
+TEXTS    := $(wildcard host/*.txt)
+EMBEDDED := $(shell find lua recipes -type f 2>/dev/null) $(TEXTS)
 
 .PHONY: all help clean setup rehearse test lab bench check fuzz install bundle
 all: $(BUILD)/rtl
@@ -78,7 +79,7 @@ $(BUILD)/natives.h: $(BINDINGS) Makefile
 # lua/ as bytecode that keeps its line numbers, recipes/ as the text that people fork.
 $(BUILD)/embedded.bin: host/pack.lua $(EMBEDDED) $(BIND_SRC)
 	@mkdir -p $(@D)
-	$(LUA) host/pack.lua $@ lua recipes $(BIND_SRC)
+	$(LUA) host/pack.lua $@ lua recipes $(TEXTS) $(BIND_SRC)
 
 $(BUILD)/host/embed.o: host/embed.S $(BUILD)/embedded.bin
 	@mkdir -p $(@D)

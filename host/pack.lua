@@ -66,6 +66,8 @@ for i = 2, #arg do
   local root = arg[i]
   if root:match("%.c$") then
     c_docs(read(root), docs)
+  elseif root:match("%.txt$") then
+    entry(root, read(root))
   else
     for _, path in ipairs(files_below(root)) do
       local text = read(path)

@@ -14,7 +14,7 @@ local M = {}
 local states = setmetatable({}, { __mode = "k" })
 
 -- Names in the environment that start with RTL_ and are no settings.
-local NOT_SETTINGS = { RTL_STATE = true, RTL_LUA = true }
+local NOT_SETTINGS = { RTL_STATE = true, RTL_LUA = true, RTL_SKIP = true, RTL_BUILD = true }
 
 local Set = {}
 Set.__index = Set
@@ -134,7 +134,7 @@ local function unknown_names(set, from, problems)
   end
   for _, name in ipairs(sorted_keys(from.environ or {})) do
     local setting = name:match("^RTL_(.+)$")
-    if setting and not NOT_SETTINGS[name] and not set.by_name[setting:lower()] then
+    if setting and not NOT_SETTINGS[name] and not name:match("^RTL_TEST_") and not set.by_name[setting:lower()] then
       problems[#problems + 1] = unknown(set, setting:lower(), name, "environment")
     end
   end

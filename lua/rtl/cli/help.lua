@@ -1,0 +1,158 @@
+--- `rtl help [RECIPE|MODULE|FUNCTION|settings|codes]`: from the docstrings, embedded at build time.
+
+local arguments = require "rtl.cli.arguments"
+local err = require "rtl.err"
+local exit = require "rtl.cli.exit"
+local host = require "rtl.native.host"
+local load_file = require "rtl.recipe.load"
+local nearest = require "rtl.nearest"
+local output = require "rtl.cli.output"
+
+local M = {}
+
+--- The help index: array of {name, text}, in order of names. Functions carry their arguments in
+-- their name, "rtl.task.spawn(f, …)".
+function M.index()
+  local entries = {}
+  for name, text in (host.embedded("help.txt") or ""):gmatch("\1([^\n]*)\n([^\1]*)") do
+    entries[#entries + 1] = { name = name, text = text:gsub("%s+$", "") }
+  end
+  return entries
+end
+
+local function bare(name)
+  return (name:gsub("%s*[%(→].*$", ""))
+end
+
+local function indent(text)
+  return (("  " .. text):gsub("\n", "\n  "):gsub("\n  \n", "\n\n"))
+end
+
+local function first_line(text)
+  return (text:match("^[^\n]*"))
+end
+
+local function overview()
+  local lines = { (host.embedded("host/usage.txt") or ""):match("^(.-)%s*$"), "", "Recipes:" }
+  for _, name in ipairs(load_file.names()) do
+    local file = load_file.find(name)
+    local about = file.text:match("^%-%-%- ?([^\n]*)") or ""
+    lines[#lines + 1] = ("  %-24s %s"):format(name, about)
+  end
+  table.move({ "", "Modules (rtl help MODULE):" }, 1, 2, #lines + 1, lines)
+  for _, entry in ipairs(M.index()) do
+    if entry.name:match("^rtl%.[%w_]+$") then
+      lines[#lines + 1] = ("  %-24s %s"):format(entry.name, first_line(entry.text))
+    end
+  end
+  output.lines(lines)
+  return exit.done
+end
+
+local function docstring(text)
+  local lines = {}
+  for line in text:gmatch("[^\n]*") do
+    local doc = line:match("^%-%-%-? ?(.*)")
+    if not doc then break end
+    lines[#lines + 1] = doc
+  end
+  return table.concat(lines, "\n")
+end
+
+local function describe_steps(steps, lines)
+  lines[#lines + 1] = "\nSteps:"
+  for i, step in ipairs(steps) do
+    lines[#lines + 1] = ("  %d  %-16s %s"):format(i, step.name, step.title)
+    if step.creates then lines[#lines + 1] = (" "):rep(22) .. "makes " .. step.creates end
+  end
+end
+
+--- The page of a recipe file: what it says of itself, its steps and options. Returns the exit code.
+function M.recipe(file)
+  local recipe = require("rtl.recipe.recipe").open(file)
+  local lines = { docstring(file.text) }
+  if recipe.steps and #recipe.steps > 0 then describe_steps(recipe.steps, lines) end
+  lines[#lines + 1] = "\nOptions:"
+  table.move(arguments.describe(), 1, #arguments.options, #lines + 1, lines)
+  lines[#lines + 1] = "\nSettings: rtl help settings"
+  output.lines(lines)
+  return exit.done
+end
+
+local function settings_page()
+  local file = load_file.find("deploy")
+  local recipe = require("rtl.recipe.recipe").open(file)
+  output.lines {
+    "Every setting is --name, RTL_NAME in the environment and a key of rtl.yaml, in that order;",
+    "then the recipe's default. (AWS_REGION counts as environment.)\n",
+    table.concat(arguments.describe_settings(recipe.set), "\n"),
+  }
+  return exit.done
+end
+
+-- Entries that a word means: the module and its functions, or functions of that name.
+local function matching(word)
+  local found = {}
+  for _, entry in ipairs(M.index()) do
+    local name = bare(entry.name)
+    if name == word or name == "rtl." .. word or name == "rtl.native." .. word then
+      found[#found + 1] = entry
+    end
+  end
+  if #found > 0 then return found end
+  for _, entry in ipairs(M.index()) do
+    if bare(entry.name):match("[.:]([%w_]+)$") == word:match("[.:]?([%w_]+)$")
+      and ("." .. bare(entry.name)):sub(-#word - 1):match("^[.:]") then
+      found[#found + 1] = entry
+    end
+  end
+  return found
+end
+
+local function members_of(module)
+  local found = {}
+  for _, entry in ipairs(M.index()) do
+    local name = bare(entry.name)
+    local rest = name:sub(1, #module) == module and name:sub(#module + 1) or ""
+    if rest:match("^[.:][%w_]+$") and entry.name ~= name then found[#found + 1] = entry end
+  end
+  return found
+end
+
+local function page(entries)
+  local lines = {}
+  for _, entry in ipairs(entries) do
+    lines[#lines + 1] = entry.name
+    lines[#lines + 1] = indent(entry.text) .. "\n"
+    for _, member in ipairs(members_of(bare(entry.name))) do
+      lines[#lines + 1] = "  " .. member.name
+      lines[#lines + 1] = indent(indent(member.text)) .. "\n"
+    end
+  end
+  output.write(table.concat(lines, "\n"))
+  return exit.done
+end
+
+local function nothing(word)
+  local names = load_file.names()
+  for _, entry in ipairs(M.index()) do names[#names + 1] = bare(entry.name) end
+  error(err.new {
+    code = "RTL-CLI-009", message = ("no help on '%s'%s"):format(word, nearest.hint(word, names)),
+    hint = "rtl help lists the topics",
+  }, 0)
+end
+
+--- The sub-command. Returns the exit code.
+function M.run(words)
+  local word = words[1]
+  if not word then return overview() end
+  if word == "settings" then return settings_page() end
+  if word == "codes" then return require("rtl.cli.explain").run({}) end
+  local file = (not word:match("^rtl%.") or nil) and load_file.find(word)
+  if file then return M.recipe(file) end
+  local entries = matching(word)
+  if #entries == 0 then nothing(word) end
+  return page(entries)
+end
+
+return M

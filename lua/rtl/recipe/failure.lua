@@ -1,0 +1,115 @@
+--- How an error is shown to people, and which exit code it means.
+
+local err = require "rtl.err"
+local redact = require "rtl.redact"
+
+local M = {}
+
+-- Areas whose errors are the caller's to correct, and the exceptions in them.
+local USAGE = { SET = true, CLI = true }
+local NOT_USAGE = { ["RTL-CLI-007"] = "refused", ["RTL-CLI-012"] = "failed", ["RTL-CLI-014"] = "failed" }
+
+--- Turns whatever was raised into an error object. A text (a program error) keeps its traceback in
+-- `trace`. To be used as the handler of xpcall.
+function M.from(raised)
+  if err.is(raised) then return raised end
+  local message = type(raised) == "table" and tostring(raised.message or raised) or tostring(raised)
+  return err.new {
+    code = "RTL-CLI-012", message = (message:gsub("\nstack traceback:.*", "")),
+    trace = message:match("\n(stack traceback:.*)") or debug.traceback(nil, 3):gsub("^\n", ""),
+  }
+end
+
+--- Calls f(...) protected: true and its results, or false and an error object.
+function M.call(f, ...)
+  return xpcall(f, M.from, ...)
+end
+
+--- Whether the error is a Ctrl-C.
+function M.interrupted(e)
+  return err.find(e, function (x) return x.code == "RTL-TASK-002" end) ~= nil
+    or (e.code == "RTL-CLI-012" and e.message:match("interrupted$") ~= nil)
+end
+
+--- The name of the exit code that an error means: "failed", "usage", "refused", "interrupted" or
+-- what the error says itself in `exit` (rtl.cli.exit has the numbers).
+function M.exit_name(e)
+  if M.interrupted(e) then return "interrupted" end
+  local said = err.find(e, function (x) return x.exit ~= nil end)
+  if said then return said.exit end
+  if NOT_USAGE[e.code] then return NOT_USAGE[e.code] end
+  return USAGE[e.code:match("^RTL%-(%u+)%-") or ""] and "usage" or "failed"
+end
+
+local function fact_line(e)
+  local facts = { e.code }
+  if e.status then facts[#facts + 1] = "HTTP " .. e.status end
+  if e.request_id then facts[#facts + 1] = "request " .. e.request_id end
+  return ("%s (%s)"):format(e.message, table.concat(facts, ", "))
+end
+
+-- The chain from what was tried to why it failed, one line each.
+local function chain(e, lines)
+  local label = "why"
+  while e ~= nil do
+    if not err.is(e) then
+      lines[#lines + 1] = { "cause", tostring(e) }
+      break
+    end
+    if e.doing then lines[#lines + 1] = { "doing", e.doing } end
+    -- A wrapper that adds only what was being done has nothing to say of its own.
+    if not (e.cause and e.message == "failed") then
+      lines[#lines + 1] = { label, fact_line(e) }
+      label = "cause"
+    end
+    e = e.cause
+  end
+end
+
+local function innermost(e, field)
+  local found
+  while err.is(e) do
+    found = e[field] or found
+    e = e.cause
+  end
+  return found
+end
+
+-- The code worth explaining: the innermost of our own, else the outermost.
+local function code_of(e)
+  local found
+  local inner = e
+  while err.is(inner) do
+    if inner.code:match("^RTL%-") then found = inner.code end
+    inner = inner.cause
+  end
+  return found
+end
+
+--- The lines that show an error, as {label, text} pairs: doing, why, cause, try, explain, and the
+-- traceback of a program error.
+function M.lines(e)
+  local lines = {}
+  if e.problems then
+    lines[1] = { "why", fact_line(e) }
+    for _, problem in ipairs(e.problems) do lines[#lines + 1] = { "", tostring(problem.message) } end
+  else
+    chain(e, lines)
+  end
+  local hint = innermost(e, "hint")
+  if hint then lines[#lines + 1] = { "try", hint } end
+  local code = code_of(e)
+  if code and code ~= "RTL-CLI-012" then lines[#lines + 1] = { "", "rtl explain " .. code } end
+  local trace = innermost(e, "trace")
+  for line in (trace or ""):gmatch("[^\n]+") do lines[#lines + 1] = { "", (line:gsub("\t", "  ")) } end
+  return lines
+end
+
+--- An error as one block of text, without secrets.
+function M.text(e)
+  local out = {}
+  for _, line in ipairs(M.lines(e)) do out[#out + 1] = ("  %-7s %s"):format(line[1], line[2]) end
+  return redact.text(table.concat(out, "\n"))
+end
+
+return M

@@ -1,0 +1,61 @@
+--- A recipe: opened from its file, with its steps and its settings.
+
+local err = require "rtl.err"
+local load_file = require "rtl.recipe.load"
+local settings = require "rtl.recipe.settings"
+
+local M = {}
+
+local function refuse(file, text)
+  error(err.new { code = "RTL-CLI-013", message = ("%s: %s"):format(file.path, text) }, 0)
+end
+
+-- The declarations that the recipe names: files beside it, or arrays of its own.
+local function settings_of(file, definition)
+  local set = settings.set()
+  for _, part in ipairs(definition.settings or {}) do
+    if type(part) == "string" then part = load_file.run(assert(load_file.beside(file, part))) end
+    set:add(part[1] and part or { part })
+  end
+  return set
+end
+
+local FUNCTIONS = { "preflight", "resources", "verify", "action", "recover", "pending" }
+
+local function step_of(file, path)
+  local part = assert(load_file.beside(file, path))
+  local step = load_file.run(part)
+  if type(step) ~= "table" or type(step.title) ~= "string" then
+    refuse(part, "a step returns a table with a title")
+  end
+  for _, name in ipairs(FUNCTIONS) do
+    if step[name] ~= nil and type(step[name]) ~= "function" then
+      refuse(part, ("'%s' is not a function"):format(name))
+    end
+  end
+  step.name, step.file = path:match("([^/]+)$"):gsub("%.lua$", ""), part
+  return step
+end
+
+--- Opens the recipe in `file` (rtl.recipe.load). `definition` is what the file returned, when it
+-- was run already. Returns {file, name, title, steps, set, action, words, defaults}; raises
+-- RTL-CLI-013 when it is no recipe.
+function M.open(file, definition)
+  definition = definition or load_file.run(file)
+  if type(definition) ~= "table" or not (definition.steps or definition.action) then
+    refuse(file, "a recipe returns a table with 'steps' or 'action'")
+  end
+  local recipe = setmetatable({
+    file = file, name = file.path:match("([^/]+)%.lua$") or file.path,
+    set = settings_of(file, definition), steps = {},
+  }, { __index = definition })
+  for i, path in ipairs(definition.steps or {}) do
+    local step = step_of(file, path)
+    step.number = i
+    recipe.set:add(step.settings or {})
+    recipe.steps[i] = step
+  end
+  return recipe
+end
+
+return M
