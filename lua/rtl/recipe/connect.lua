@@ -1,0 +1,107 @@
+--- How a run reaches its systems: an AWS account, or a cluster that a kubeconfig names.
+--
+-- With the setting `kubeconfig` there is no AWS in the run: what stands is used and checked.
+
+local aws = require "rtl.aws"
+local crypto = require "rtl.native.crypto"
+local err = require "rtl.err"
+local k8s = require "rtl.k8s"
+
+local M = {}
+
+local function no_aws(service)
+  error(err.new {
+    code = "RTL-SET-006", message = "this run has a kubeconfig and no AWS account",
+    doing = "reach " .. service,
+  }, 0)
+end
+
+local function open_kubeconfig(values)
+  local client, failure = k8s.from_kubeconfig { path = values.kubeconfig,
+    context = values.context ~= "" and values.context or nil }
+  if not client then return nil, failure end
+  local cluster = client.server:gsub("^https?://", ""):gsub("[^%w.-]", "_")
+  return {
+    where = { partition = "kube", account = cluster, region = values.namespace,
+      deployment = values.name },
+    who = "cluster " .. client.server, aws = no_aws,
+    k8s = function () return client end,
+  }
+end
+
+local function session_of(values)
+  return aws.session {
+    region = values.region[1],
+    profile = values.profile ~= "" and values.profile or nil,
+  }
+end
+
+local function who_is(session, identity)
+  local role = identity.arn:match("assumed%-role/([^/]+)") or identity.arn:match(":([^:]+)$")
+  local described = session.describe and session:describe() or {}
+  local profile = described.profile and (" (profile %s)"):format(described.profile) or ""
+  return ("account …%s · %s%s"):format(identity.account:sub(-4), role, profile)
+end
+
+-- Base64 of the cluster's certificate, as EKS gives it.
+local function certificate(cluster)
+  return assert(crypto.base64_decode(cluster.certificateAuthority.data))
+end
+
+local function client_of(session, cluster, namespace)
+  return k8s.client {
+    server = cluster.endpoint, ca = certificate(cluster), namespace = namespace,
+    token = function () return aws.eks_token(session, cluster.name) end,
+  }
+end
+
+local function not_yet(name, text)
+  return nil, err.new { code = "RTL-K8S-001", absent = true,
+    message = ("cluster %s %s"):format(name, text) }
+end
+
+-- The client of the deployment's EKS cluster, kept once the cluster answers.
+local function eks_client(session, client_for, values)
+  local kept
+  local name = values.cluster_name ~= "" and values.cluster_name or values.name
+  return function ()
+    if kept then return kept end
+    local answer, failure = client_for("eks"):describe_cluster { name = name }
+    if failure and aws.errors.not_found(failure) then return not_yet(name, "is not there yet") end
+    if failure then return nil, failure end
+    if answer.cluster.status ~= "ACTIVE" and answer.cluster.status ~= "UPDATING" then
+      return not_yet(name, "is " .. answer.cluster.status)
+    end
+    kept = client_of(session, answer.cluster, values.namespace)
+    return kept
+  end
+end
+
+local function open_aws(values)
+  local session, failure = session_of(values)
+  if not session then return nil, failure end
+  local identity, refused = session:identity()
+  if not identity then return nil, refused end
+  local clients = {}
+  local function client_for(service, options)
+    local key = service .. "\0" .. (options and options.region or "")
+    clients[key] = clients[key] or session:client(service, options)
+    return clients[key]
+  end
+  return {
+    where = { partition = identity.partition, account = identity.account,
+      region = session.region, deployment = values.name },
+    who = who_is(session, identity), aws = client_for, session = session,
+    k8s = eks_client(session, client_for, values),
+  }
+end
+
+--- Opens what the settings name. Returns {where = {partition, account, region, deployment}, who =
+-- text, aws = function (service[, options]) → client, k8s = function () → client | nil, err}, or
+-- nil and an error. In a run with a kubeconfig, aws() raises RTL-SET-006.
+function M.open(values)
+  if values.kubeconfig ~= "" then return open_kubeconfig(values) end
+  return open_aws(values)
+end
+
+return M

@@ -1,0 +1,122 @@
+--- What an event says to people: lines that stay on the screen. Terminal and plain output share
+-- them; what differs is the time before each line and the lines in flight below.
+
+local failure = require "rtl.recipe.failure"
+local text = require "rtl.recipe.text"
+
+local M = {}
+
+local SIGN = { done = "✓", failed = "✗", skipped = "-", deleted = "-", kept = "=" }
+local DONE_WORD = { create = "made", change = "changed", replace = "replaced", check = "checked" }
+local KEY_WIDTH = 44
+
+local function key_of(event)
+  return event.kind .. " " .. event.name
+end
+
+local function row(sign, key, word, rest)
+  return ("  %s %s %s%s"):format(sign, text.pad(key, KEY_WIDTH), text.pad(word, 9), rest)
+end
+
+local function short_error(e)
+  local inner = e
+  while inner.cause and inner.cause.message do inner = inner.cause end
+  return ("%s (%s)"):format(inner.message, inner.code)
+end
+
+local resource = {}
+
+function resource.done(event)
+  if event.action == "none" then return {} end
+  local facts = {}
+  if event.elapsed_s then facts[1] = text.elapsed(event.elapsed_s) end
+  if event.id then facts[#facts + 1] = tostring(event.id) end
+  return { row(SIGN.done, key_of(event), DONE_WORD[event.action] or "done",
+    table.concat(facts, "  ")) }
+end
+
+function resource.deleted(event)
+  local took = event.elapsed_s and text.elapsed(event.elapsed_s) or ""
+  return { row(SIGN.deleted, key_of(event), "removed", took) }
+end
+
+function resource.failed(event)
+  return { row(SIGN.failed, key_of(event), "failed", event.err and short_error(event.err) or "") }
+end
+
+function resource.skipped(event)
+  return { row(SIGN.skipped, key_of(event), "skipped", event.detail or "") }
+end
+
+local step = {}
+
+function step.proved(event)
+  local lines = { ("✓ step %d  %s"):format(event.number, event.title) }
+  for _, proof in ipairs(event.proofs or {}) do lines[#lines + 1] = "      " .. proof end
+  return lines
+end
+
+function step.failed(event)
+  return { ("✗ step %d  %s: failed"):format(event.number, event.title) }
+end
+
+function step.action(event)
+  return { ("· step %d  %s"):format(event.number, event.title) }
+end
+
+local M_of = {}
+
+function M_of.resource(event)
+  local show = resource[event.state]
+  return show and show(event) or {}
+end
+
+function M_of.step(event)
+  local show = step[event.state]
+  return show and show(event) or {}
+end
+
+function M_of.note(event)
+  return { "  " .. (event.sign or "·") .. " " .. event.text }
+end
+
+function M_of.log(event)
+  return { "  │ " .. event.text }
+end
+
+function M_of.job(event)
+  return { ("  · job %s: %s"):format(event.id, event.status) }
+end
+
+function M_of.text(event)
+  return event.lines
+end
+
+function M_of.failure(event)
+  local lines = { "" }
+  for _, line in ipairs(failure.lines(event.err)) do
+    for i, part in ipairs(text.wrap(line[2], 88)) do
+      lines[#lines + 1] = ("  %-7s %s"):format(i == 1 and line[1] or "", part)
+    end
+  end
+  return lines
+end
+
+--- The lines that an event leaves on the screen (an array, maybe empty).
+function M.of(event)
+  local show = M_of[event.type]
+  return show and show(event) or {}
+end
+
+--- What a resource in flight says: "making vpc", "waiting: CREATING".
+function M.in_flight(event, elapsed)
+  local word = event.state == "deleting" and "removing"
+    or event.action == "delete" and "removing" or event.action == "check" and "checking"
+    or event.action == "change" and "changing" or "making"
+  local usual = event.usual_s and event.usual_s >= 1
+    and (" of about " .. text.about(event.usual_s)) or ""
+  local detail = event.detail and "  " .. event.detail or ""
+  return row("·", key_of(event), word, text.elapsed(elapsed) .. usual .. detail)
+end
+
+return M

@@ -1,0 +1,280 @@
+--- The phases of a recipe with steps.
+--
+-- All steps are always declared. Preflights first (they read), then the plan, one question, then
+-- the graph is applied as a whole: resources of later steps start as soon as their needs are
+-- there, while each step is verified, in order, as soon as its own resources are ready.
+
+local err = require "rtl.err"
+local nearest = require "rtl.nearest"
+local plan = require "rtl.plan"
+local report = require "rtl.recipe.report"
+local task = require "rtl.task"
+
+local M = {}
+
+local MAX_RECOVERIES = 12
+
+-- ---- which steps ----
+
+local function step_named(run, name, option)
+  local names = {}
+  for _, step in ipairs(run.recipe.steps) do
+    if step.name == name or tostring(step.number) == name then return step end
+    names[#names + 1] = step.name
+  end
+  error(err.new {
+    code = "RTL-CLI-008",
+    message = ("--%s: there is no step '%s'%s"):format(option, name, nearest.hint(name, names)),
+    hint = "The steps are " .. table.concat(names, ", "),
+  }, 0)
+end
+
+-- The set of selected steps by name, from --only, --from and --to.
+local function selection(run)
+  local options, selected = run.options, {}
+  if options.only then
+    for name in options.only:gmatch("[^,%s]+") do
+      selected[step_named(run, name, "only").name] = true
+    end
+    return selected
+  end
+  local first = options.from and step_named(run, options.from, "from").number or 1
+  local last = options.to and step_named(run, options.to, "to").number or #run.recipe.steps
+  for _, step in ipairs(run.recipe.steps) do
+    selected[step.name] = step.number >= first and step.number <= last
+  end
+  return selected
+end
+
+local function is_partial(run)
+  return run.options.only or run.options.from or run.options.to
+end
+
+-- ---- one function of a step ----
+
+-- Calls step[name](run) with the step as the current one; adds what was being done to its error.
+local function call(run, step, name, ...)
+  if not step[name] then return nil end
+  local former = run.step
+  run.step = step
+  local ok, a, b = pcall(step[name], run, ...)
+  run.step = former
+  if ok then return a, b end
+  if err.is(a) then a.step = a.step or step end
+  error(a, 0)
+end
+
+local function tell(run, step, state, fields)
+  local event = { type = "step", step = step.name, number = step.number, title = step.title,
+    state = state }
+  for key, value in pairs(fields or {}) do event[key] = value end
+  run:emit(event)
+end
+
+-- ---- reading ----
+
+local function preflights(run)
+  for _, step in ipairs(run.recipe.steps) do
+    run:progress("preflight: " .. step.title)
+    call(run, step, "preflight")
+  end
+end
+
+local function declare(run)
+  run.graph = plan.graph.new()
+  for _, step in ipairs(run.recipe.steps) do call(run, step, "resources") end
+end
+
+local function read_plan(run)
+  declare(run)
+  run:progress("reading what stands")
+  return plan.read(run.graph, run.ctx, { kinds = require "rtl.kinds" })
+end
+
+local function sections_of(run)
+  local sections = {}
+  for _, step in ipairs(run.recipe.steps) do
+    sections[#sections + 1] = call(run, step, "summary")
+  end
+  return sections
+end
+
+-- The steps' own pending work that is no resource (a job to submit): texts.
+local function pending_actions(run)
+  local texts = {}
+  for _, step in ipairs(run.recipe.steps) do
+    if run.selected[step.name] then texts[#texts + 1] = call(run, step, "pending") end
+  end
+  return texts
+end
+
+local function show_plan(run, p, pending)
+  local lines = report.plan(run, p, sections_of(run))
+  for _, text in ipairs(pending) do table.insert(lines, #lines, "  » " .. text) end
+  run:emit(report.plan_event(p))
+  run:emit { type = "text", lines = lines }
+end
+
+local function refuse_problems(run, p)
+  if #p.problems == 0 then return end
+  for i = 2, #p.problems do run:note(tostring(p.problems[i]), { sign = "✗" }) end
+  error(p.problems[1], 0)
+end
+
+-- ---- making ----
+
+-- A future for each selected step, set when all its resources are ready.
+local function step_futures(run, p)
+  local waiting, futures = {}, {}
+  for _, step in ipairs(run.recipe.steps) do
+    waiting[step.name], futures[step.name] = 0, task.future()
+  end
+  for _, row in ipairs(p.changes) do
+    local name = row.resource.step
+    if run.selected[name] then waiting[name] = waiting[name] + 1 end
+  end
+  for name, future in pairs(futures) do
+    if waiting[name] == 0 then future:set(true) end
+  end
+  local function on_ready(res)
+    local name = res.step
+    if not waiting[name] then return end
+    waiting[name] = waiting[name] - 1
+    if waiting[name] == 0 then futures[name]:set(true) end
+  end
+  return futures, on_ready
+end
+
+local function as_list(proof)
+  if proof == nil then return {} end
+  return type(proof) == "table" and proof or { proof }
+end
+
+local function finish_step(run, step)
+  if step.action then
+    tell(run, step, "action")
+    call(run, step, "action")
+  end
+  run:progress("verifying: " .. step.title)
+  local proofs = as_list(call(run, step, "verify"))
+  run.verified[step.name] = true
+  tell(run, step, "proved", { proofs = proofs })
+end
+
+-- Waits for each step's resources in turn, then acts and verifies. Ends early, without an error,
+-- when `applying` has failed: that error is the one to show.
+local function finish_steps(run, futures)
+  for _, step in ipairs(run.recipe.steps) do
+    if run.selected[step.name] then
+      local ready = futures[step.name]:get()
+      if not ready then return end
+      if not run.verified[step.name] then finish_step(run, step) end
+    end
+  end
+end
+
+local function release(run, futures)
+  for _, step in ipairs(run.recipe.steps) do
+    local future = futures[step.name]
+    if not future:ready() then future:set(false) end
+  end
+end
+
+-- Applies the plan and verifies the steps meanwhile. Returns true, or nil and the failure of a
+-- resource.
+local function apply(run, p)
+  local futures, on_ready = step_futures(run, p)
+  local done, problem
+  task.group(function (group)
+    group:spawn(function ()
+      done, problem = plan.apply(p, run.ctx, {
+        on_ready = on_ready,
+        filter = is_partial(run) and function (res) return run.selected[res.step] end or nil,
+      })
+      if not done then release(run, futures) end
+    end)
+    group:spawn(finish_steps, run, futures)
+  end)
+  if done then return true end
+  return nil, problem
+end
+
+-- Asks the steps whether another declaration can cure the failure. Returns what is done about it.
+local function recover(run, problem)
+  for _, step in ipairs(run.recipe.steps) do
+    local text = call(run, step, "recover", problem)
+    if text then return text end
+  end
+  return nil
+end
+
+local function carry_out(run, p)
+  for _ = 1, MAX_RECOVERIES do
+    local done, problem = apply(run, p)
+    if done then return p end
+    local text = problem.replan and recover(run, problem)
+    if not text then error(problem, 0) end
+    run:note(tostring(problem.message), { sign = "✗" })
+    run:note(text, { sign = "→" })
+    p = read_plan(run)
+    refuse_problems(run, p)
+  end
+  return run:fail { code = "RTL-CLI-015", message = "gave up after " .. MAX_RECOVERIES
+    .. " attempts to go another way" }
+end
+
+-- ---- the whole ----
+
+local function plan_only(run, p, pending)
+  local changes = report.has_changes(p) or #pending > 0
+  return run.options.exit_code and changes and "changes" or "done"
+end
+
+local function question_of(p, pending)
+  if report.has_changes(p) then return "Go ahead?" end
+  return ("Nothing to make. %s. Go ahead?"):format(pending[1])
+end
+
+-- Locks, asks, and takes the account's lock: from here on the run may change things.
+local function begin(run, p, pending)
+  if report.has_changes(p) or #pending > 0 then
+    run:confirm(question_of(p, pending))
+  end
+end
+
+--- Runs the phases. Returns the name of an exit code; raises what goes wrong.
+function M.run(run)
+  run.selected, run.verified = selection(run), {}
+  run:connect()
+  local only_plan = run.options.plan
+  if only_plan then
+    run:peek()
+  else
+    run:lock()
+    run.bus:add(run.record:sink())
+  end
+  run:emit { type = "run.start", recipe = run.recipe.name, deployment = run.deployment,
+    region = run.region, who = run.who }
+  preflights(run)
+  local p = read_plan(run)
+  local pending = pending_actions(run)
+  show_plan(run, p, pending)
+  refuse_problems(run, p)
+  if only_plan then return plan_only(run, p, pending) end
+  begin(run, p, pending)
+  run.plan = p
+  run.plan = carry_out(run, p)
+  run:emit { type = "text", lines = report.ending(run, run.plan) }
+  return run.outcome.exit or run.outcome.verdict and run.outcome.verdict.exit or "done"
+end
+
+--- What is said when a run stopped before its end: what it cost, how to go on, how to remove it.
+function M.stopped(run)
+  if not rawget(run, "plan") then return end
+  local lines = report.ending(run, run.plan)
+  table.insert(lines, 2, ("Go on    %s (the same command again)"):format(
+    report.command(run, run.recipe.file.path)))
+  run:emit { type = "text", lines = lines }
+end
+
+return M

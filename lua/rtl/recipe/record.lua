@@ -1,0 +1,77 @@
+--- The record of a run: its events and files, in runs/ID below the deployment's folder.
+
+local fs = require "rtl.fs"
+local json = require "rtl.native.json"
+local redact = require "rtl.redact"
+local events = require "rtl.recipe.events"
+
+local M = {}
+
+local Record = {}
+Record.__index = Record
+
+local BATCH = 64 -- lines that are kept back; a death loses no more than these (the ledger loses none)
+
+--- Opens the record of run `id` below `folder` (made when the first file is written).
+function M.open(folder, id)
+  local dir = fs.join(folder, "runs", id)
+  return setmetatable({ folder = folder, dir = dir, id = id, lines = {}, written = 0 }, Record)
+end
+
+local function append(self)
+  if #self.lines == 0 then return end
+  assert(fs.mkdirs(self.dir))
+  local path = fs.join(self.dir, "events.ndjson")
+  local handle = assert(fs.append(path))
+  local ok, failure = handle:append(table.concat(self.lines, "\n") .. "\n")
+  handle:close()
+  self.lines = {}
+  assert(ok, failure)
+end
+
+--- A sink for the bus.
+function Record:sink()
+  return function (event)
+    self.lines[#self.lines + 1] = events.line(event)
+    if #self.lines >= BATCH then append(self) end
+  end
+end
+
+--- Writes out what was kept back.
+function Record:flush()
+  append(self)
+end
+
+local function path_of(self, name)
+  if name:match("^/") or name:match("%.%.") then
+    error(("bad argument #1 to 'save' (plain name expected, got '%s')"):format(name), 3)
+  end
+  return fs.join(self.dir, name)
+end
+
+--- Saves bytes (secrets removed) as a file of the run; returns its path or nil, err.
+function Record:save(name, bytes)
+  local path = path_of(self, name)
+  local made, failure = fs.mkdirs(fs.dirname(path))
+  if not made then return nil, failure end
+  local done, why = fs.write(path, redact.text(bytes))
+  if not done then return nil, why end
+  return path
+end
+
+--- Remembers a table under a name for later runs of the deployment.
+function Record:remember(name, value)
+  local made, failure = fs.mkdirs(self.folder)
+  if not made then return nil, failure end
+  return fs.write(fs.join(self.folder, name .. ".json"),
+    redact.text(json.encode(value, { pretty = true })) .. "\n")
+end
+
+--- What was remembered under a name, or nil.
+function Record:recall(name)
+  local path = fs.join(self.folder, name .. ".json")
+  local text = fs.exists(path) and fs.read(path)
+  return text and json.decode(text) or nil
+end
+
+return M

@@ -1,0 +1,248 @@
+--- What a plan and the end of a run look like.
+
+local clock = require "rtl.clock"
+local settings = require "rtl.recipe.settings"
+local text = require "rtl.recipe.text"
+local wire = require "rtl.wire"
+
+local M = {}
+
+local WIDTH = 96
+local SIGN = { create = "+", change = "~", replace = "±", given = "=", unknown = "?", delete = "-",
+  check = "·" }
+local COUNTED = { { "create", "to create" }, { "change", "to change" }, { "replace", "to replace" },
+  { "delete", "to delete" } }
+
+-- The fields that say most about a resource, in order of telling.
+local TELLING = { "cidr", "instance_types", "instance_type", "version", "chart", "path", "service",
+  "zone_id", "policies", "managed", "size", "image", "bucket" }
+
+local function scalar(value)
+  if type(value) == "string" or type(value) == "number" then return tostring(value) end
+  if type(value) == "table" and type(value[1]) == "string" then return table.concat(value, ", ") end
+  return nil
+end
+
+local function detail_of(row)
+  local res = row.resource
+  if res.given then return "given: " .. tostring(res.given) end
+  if row.action ~= "create" then return (row.reasons or {})[1] or "" end
+  local parts = {}
+  for _, field in ipairs(TELLING) do
+    local shown = scalar(res.fields[field])
+    if shown and #parts < 2 then parts[#parts + 1] = shown end
+  end
+  return table.concat(parts, "  ")
+end
+
+local function plan_rows(plan)
+  local rows = {}
+  for _, row in ipairs(plan.changes) do
+    if row.action ~= "none" and row.action ~= "check" then
+      rows[#rows + 1] = { SIGN[row.action] or "?", row.resource.kind_name, row.resource.name,
+        text.cut(detail_of(row), 60) }
+    end
+  end
+  for _, row in ipairs(plan.surplus or {}) do
+    rows[#rows + 1] = { SIGN.delete, row.kind_name, row.name, row.reasons[1] }
+  end
+  return rows
+end
+
+--- Whether applying the plan would make, change or delete anything.
+function M.has_changes(plan)
+  local counts = plan.counts
+  return (counts.create or 0) + (counts.change or 0) + (counts.replace or 0)
+    + (counts.delete or 0) > 0
+end
+
+local function price_of(cost)
+  if not cost or (cost.hourly == 0 and cost.once == 0) then return nil end
+  local parts = { text.money(cost.hourly) .. "/h" }
+  if cost.once and cost.once > 0 then
+    parts[2] = ("about %s once"):format(text.money(cost.once))
+  end
+  return table.concat(parts, " + ")
+end
+
+local function once_of(cost)
+  local names = {}
+  for _, line in ipairs(cost and cost.lines or {}) do
+    if (line.once or 0) > 0 then names[#names + 1] = line.what end
+  end
+  return names
+end
+
+--- The line that sums the plan up.
+function M.summary(plan)
+  local counts = {}
+  for _, pair in ipairs(COUNTED) do
+    local n = plan.counts[pair[1]] or 0
+    if n > 0 or pair[1] ~= "replace" then counts[#counts + 1] = ("%d %s"):format(n, pair[2]) end
+  end
+  local left = "Plan     " .. table.concat(counts, " · ")
+  local right = {}
+  if M.has_changes(plan) and plan.critical_path_s > 0 then
+    right[1] = "≈ " .. text.about(plan.critical_path_s)
+  end
+  right[#right + 1] = price_of(plan.cost)
+  if #right == 0 then return left end
+  return text.pad(left, 56) .. "  " .. table.concat(right, " · ")
+end
+
+local function changed_settings(values)
+  local parts, defaults = {}, 0
+  for _, row in ipairs(settings.report(values)) do
+    if row.source == "default" then
+      defaults = defaults + 1
+    else
+      parts[#parts + 1] = ("%s=%s (%s)"):format(row.name, row.text, row.source)
+    end
+  end
+  parts[#parts + 1] = ("%d by default"):format(defaults)
+  return text.wrap(table.concat(parts, " · "), WIDTH - 9)
+end
+
+local function labelled(lines, label, list)
+  for i, line in ipairs(list) do
+    lines[#lines + 1] = ("%-8s %s"):format(i == 1 and label or "", line)
+  end
+end
+
+--- The head of a run: what it is, where, and as whom.
+function M.head(run)
+  local left = run.recipe.title or run.recipe.name
+  return { text.pad(left, 40) .. "  " .. run.region .. " · " .. run.who }
+end
+
+local function notes_of(plan)
+  local lines = {}
+  for _, what in ipairs(once_of(plan.cost)) do lines[#lines + 1] = "  once: " .. what end
+  if plan.cost and plan.cost.source then
+    lines[#lines + 1] = "  prices: " .. plan.cost.source
+  end
+  for _, key in ipairs(plan.cost and plan.cost.unknown or {}) do
+    lines[#lines + 1] = "  no price known: " .. key
+  end
+  return lines
+end
+
+--- The plan as lines: head, the settings that differ from their defaults, what the steps say
+-- (`sections`: array of arrays of lines), the sum, and one line for each resource that changes.
+function M.plan(run, plan, sections)
+  local lines = M.head(run)
+  lines[#lines + 1] = ""
+  labelled(lines, "Settings", changed_settings(run.settings))
+  for _, section in ipairs(sections) do
+    lines[#lines + 1] = ""
+    table.move(section, 1, #section, #lines + 1, lines)
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = M.summary(plan)
+  local rows = text.columns(plan_rows(plan), "  ")
+  table.move(rows, 1, #rows, #lines + 1, lines)
+  local notes = notes_of(plan)
+  table.move(notes, 1, #notes, #lines + 1, lines)
+  lines[#lines + 1] = ""
+  return lines
+end
+
+--- The plan as an event.
+function M.plan_event(plan)
+  local changes = {}
+  for _, row in ipairs(plan.changes) do
+    if row.action ~= "none" then
+      changes[#changes + 1] = { resource = row.resource.key, action = row.action,
+        reasons = row.reasons, step = row.resource.step }
+    end
+  end
+  for _, row in ipairs(plan.surplus or {}) do
+    changes[#changes + 1] = { resource = row.key, action = "delete", reasons = row.reasons }
+  end
+  return { type = "plan", counts = plan.counts, changes = changes, cost = plan.cost,
+    critical_path_s = plan.critical_path_s, critical_path = plan.critical_path }
+end
+
+-- ---- the end ----
+
+-- What the deployment has cost: each resource's price since its intent was written.
+local function so_far(run, plan)
+  local state = run.ctx.ledger and run.ctx.ledger:state() or {}
+  local now, total = clock.utc(), 0.0
+  for _, line in ipairs(plan.cost and plan.cost.lines or {}) do
+    local entry = state[line.resource]
+    local since = entry and entry.state == "made" and clock.parse_iso(entry.at or "")
+    if since then total = total + line.once + line.hourly * math.max(0, now - since) / 3600 end
+  end
+  return total
+end
+
+local function is_default(values, name)
+  local source = settings.source(values, name)
+  return source ~= "--" .. name:gsub("_", "-")
+end
+
+local NAMING = { "name", "region", "kubeconfig", "context", "namespace", "cluster_name", "profile" }
+
+--- The command that runs `recipe` on the same deployment as this run.
+function M.command(run, recipe)
+  local parts = { "rtl" }
+  parts[#parts + 1] = wire.describe().option
+  parts[#parts + 1] = recipe
+  for _, row in ipairs(settings.report(run.settings)) do
+    for _, name in ipairs(NAMING) do
+      if row.name == name and not is_default(run.settings, name) then
+        parts[#parts + 1] = "--" .. name:gsub("_", "-") .. " " .. row.text
+      end
+    end
+  end
+  return table.concat(parts, " ")
+end
+
+local function verdict_lines(verdict)
+  local lines = {}
+  labelled(lines, "Verdict", { text.pad(verdict.verdict, 8) .. "  " .. (verdict.text or "") })
+  for _, line in ipairs(verdict.lines or {}) do
+    labelled(lines, "", { "  " .. text.cut(line, WIDTH - 11) })
+  end
+  if verdict.cause then labelled(lines, "Cause", text.wrap(verdict.cause, WIDTH - 9)) end
+  if verdict.next then labelled(lines, "Next", text.wrap(verdict.next, WIDTH - 9)) end
+  if verdict.code then labelled(lines, "", { "rtl explain " .. verdict.code }) end
+  return lines
+end
+
+local function job_line(job)
+  local facts = { job.status, job.id }
+  if job.seconds then facts[#facts + 1] = text.elapsed(job.seconds) end
+  if job.exit_code then facts[#facts + 1] = ("exit %d"):format(job.exit_code) end
+  if job.text then facts[#facts + 1] = job.text end
+  return table.concat(facts, " · ")
+end
+
+local function world_lines(lines)
+  local world = wire.describe()
+  if world.name == "native" then return end
+  labelled(lines, "World", { world.name .. ": nothing was spent, nothing real was made" })
+  for _, what in ipairs(world.unconfirmed or {}) do labelled(lines, "", { "  unconfirmed: " .. what }) end
+end
+
+--- The last screen of a run that has a plan: verdict, job, cost so far, what removes it all.
+function M.ending(run, plan)
+  local lines, outcome = { ("─"):rep(WIDTH) }, run.outcome
+  if outcome.verdict then
+    local verdict = verdict_lines(outcome.verdict)
+    table.move(verdict, 1, #verdict, #lines + 1, lines)
+  end
+  if outcome.job then labelled(lines, "Job", { job_line(outcome.job) }) end
+  if plan and plan.cost and plan.cost.hourly > 0 then
+    outcome.cost = so_far(run, plan)
+    labelled(lines, "Cost", { ("%s so far · %s/h until it is removed"):format(
+      text.money(outcome.cost), text.money(plan.cost.hourly)) })
+  end
+  labelled(lines, "Record", { run.record.dir })
+  labelled(lines, "Remove", { M.command(run, "recipes/teardown.lua") })
+  world_lines(lines)
+  return lines
+end
+
+return M

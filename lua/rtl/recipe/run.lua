@@ -1,0 +1,158 @@
+--- The object that recipes and steps work with.
+
+local clock = require "rtl.clock"
+local connect = require "rtl.recipe.connect"
+local entropy = require "rtl.entropy"
+local err = require "rtl.err"
+local fs = require "rtl.fs"
+local load_file = require "rtl.recipe.load"
+local plan = require "rtl.plan"
+local record = require "rtl.recipe.record"
+local state = require "rtl.recipe.state"
+
+local M = {}
+
+local Run = {}
+
+-- run.ctx, run.region and run.record connect when they are first asked for, so that a recipe that
+-- needs no cloud reaches none.
+local LAZY = { ctx = true, region = true, record = true, who = true, folder = true }
+
+function Run.__index(run, key)
+  if LAZY[key] then
+    Run.connect(run)
+    return rawget(run, key)
+  end
+  return Run[key]
+end
+
+local function new_id()
+  return clock.amz(clock.utc()):lower() .. "-" .. entropy.hex(3)
+end
+
+--- Makes the run of a recipe: values (settings), bus, options (of the command line), words.
+function M.new(fields)
+  local run = setmetatable(fields, Run)
+  run.facts, run.outcome = {}, {}
+  run.settings, run.deployment = fields.values, fields.values.name
+  run.id = new_id()
+  run.bus.run = run.id
+  run.graph = plan.graph.new()
+  return run
+end
+
+--- Connects to the account or cluster of the settings, once. Raises the world's refusal.
+function Run:connect()
+  if rawget(self, "ctx") then return end
+  local link = assert(connect.open(self.settings))
+  local where = link.where
+  self.region, self.who, self.link = where.region, link.who, link
+  self.folder = state.folder(where)
+  self.record = record.open(self.folder, self.id)
+  self.ctx = plan.context.new {
+    settings = self.settings, deployment = where.deployment, region = where.region,
+    account = where.account, partition = where.partition, run_id = self.id,
+    aws = link.aws, k8s = link.k8s, facts = self.facts, state_dir = self.folder,
+    emit = function (event) self.bus:emit(event) end,
+  }
+end
+
+--- The client of an AWS service. Raises RTL-SET-006 in a run with a kubeconfig.
+function Run:aws(service, options)
+  return self.ctx:aws(service, options)
+end
+
+--- The Kubernetes client, or nil and an error (err.absent: there is no cluster yet).
+function Run:k8s()
+  return self.ctx:k8s()
+end
+
+--- Whether the run has an AWS account (no kubeconfig was given).
+function Run:has_aws()
+  return self.settings.kubeconfig == ""
+end
+
+--- Declares a resource in the run's graph; returns it.
+function Run:declare(res)
+  res.step = self.step and self.step.name
+  return self.graph:declare(res)
+end
+
+--- A handle to a declared resource, by kind and name.
+function Run:resource(kind, name)
+  return self.graph:resource(kind, name)
+end
+
+--- Sends an event to the run's faces and record.
+function Run:emit(event)
+  self.bus:emit(event)
+end
+
+--- One line to the reader.
+function Run:note(text, fields)
+  local event = { type = "note", text = text, step = self.step and self.step.name }
+  for key, value in pairs(fields or {}) do event[key] = value end
+  self.bus:emit(event)
+end
+
+--- The state of what is being done now: a line that the next one replaces.
+function Run:progress(text)
+  self.bus:emit { type = "progress", text = text, step = self.step and self.step.name }
+end
+
+--- A line of somebody's log.
+function Run:log(text)
+  self.bus:emit { type = "log", text = text }
+end
+
+--- Raises an error with the fields of rtl.err.new; `exit` names the exit code.
+function Run.fail(_, fields)
+  error(err.new(fields), 0)
+end
+
+--- Saves bytes, without secrets, as a file of the run's record; returns its path.
+function Run:save(name, bytes)
+  return assert(self.record:save(name, bytes))
+end
+
+--- The text of a file beside the recipe (train/job.py).
+function Run:asset(name)
+  return assert(load_file.beside(self.recipe.file, name)).text
+end
+
+--- Sets the verdict of the run: {verdict, exit (name of an exit code), cause, next, code, lines}.
+function Run:verdict(fields)
+  self.outcome.verdict = fields
+  local event = { type = "verdict" }
+  for key, value in pairs(fields) do event[key] = value end
+  self.bus:emit(event)
+end
+
+--- Sets what the last screen says of the job: {id, status, exit_code, seconds, text}.
+function Run:job(fields)
+  self.outcome.job = fields
+end
+
+--- Takes the deployment's lock for the rest of the run and opens its ledger. Raises RTL-PLAN-010
+-- when another run works on it.
+function Run:lock()
+  if self.held then return end
+  self.held = assert(plan.lock.take(self.folder))
+  self.ctx.ledger = assert(plan.ledger.open(self.folder, self.id))
+end
+
+--- Reads the ledger of the deployment without taking its lock, if there is one.
+function Run:peek()
+  if not self.ctx.ledger and fs.exists(fs.join(self.folder, "ledger.ndjson")) then
+    self.ctx.ledger = assert(plan.ledger.open(self.folder, self.id))
+  end
+end
+
+--- Lets go of lock, ledger and record. To be called once, at the end.
+function Run:close()
+  if rawget(self, "ctx") and self.ctx.ledger then self.ctx.ledger:close() end
+  if rawget(self, "held") then self.held:release() end
+  if rawget(self, "record") then self.record:flush() end
+end
+
+return M

@@ -1,0 +1,170 @@
+--- The three faces of a run: live lines on a terminal, plain timestamped lines elsewhere, one JSON
+-- object a line with --json. Each is a sink of the bus.
+
+local clock = require "rtl.clock"
+local events = require "rtl.recipe.events"
+local lines = require "rtl.recipe.lines"
+local process = require "rtl.process"
+local redact = require "rtl.redact"
+local task = require "rtl.task"
+local text = require "rtl.recipe.text"
+
+local M = {}
+
+local LIVE_LINES = 12
+local TICK = 0.25
+
+local function write(...)
+  local ok, message = io.stdout:write(...)
+  if not ok then error(message, 0) end
+end
+
+-- ---- one JSON object a line ----
+
+local Json = {}
+Json.__index = Json
+
+function Json.sink(_, event)
+  if event.type == "text" then return end -- what it says is in the other events
+  write(events.line(event), "\n")
+  io.stdout:flush()
+end
+
+function Json.pause() end
+function Json.close() end
+
+-- ---- plain lines ----
+
+local Plain = {}
+Plain.__index = Plain
+
+local STARTS = { start = true, deleting = true }
+
+-- What a terminal shows as lines in flight is told here when it begins and when its state changes.
+local function plain_progress(event)
+  if event.type ~= "resource" then return nil end
+  local slow = (event.usual_s or 0) >= 60
+  if STARTS[event.state] and slow then return lines.in_flight(event, 0) end
+  if event.state == "waiting" and slow and event.detail then return lines.in_flight(event, 0) end
+  return nil
+end
+
+function Plain:sink(event)
+  local stamp = event.time:sub(12, 19) .. " "
+  local list = lines.of(event)
+  if #list == 0 then list = { plain_progress(event) } end
+  if event.type == "text" then stamp = "" end
+  for _, line in ipairs(list) do write(redact.text(line == "" and line or stamp .. line), "\n") end
+  if #list > 0 then io.stdout:flush() end
+  self.last = event
+end
+
+function Plain.pause() end
+function Plain.close() end
+
+-- ---- a terminal ----
+
+local Terminal = {}
+Terminal.__index = Terminal
+
+local function erase(self)
+  if self.shown > 0 then write(("\27[%dA\27[J"):format(self.shown)) end
+  self.shown = 0
+end
+
+local function live_lines(self)
+  local out, columns = {}, self.columns
+  for _, key in ipairs(self.order) do
+    local item = self.flying[key]
+    if #out == LIVE_LINES then
+      out[#out + 1] = ("  … and %d more"):format(#self.order - LIVE_LINES)
+      break
+    end
+    out[#out + 1] = text.cut(lines.in_flight(item.event, clock.mono() - item.since), columns - 1)
+  end
+  if self.line then out[#out + 1] = text.cut("  · " .. self.line, columns - 1) end
+  return out
+end
+
+local function draw(self)
+  local list = live_lines(self)
+  for _, line in ipairs(list) do write("\27[2m", redact.text(line), "\27[0m\n") end
+  self.shown = #list
+  io.stdout:flush()
+end
+
+local ENDS = { done = true, failed = true, skipped = true, deleted = true, kept = true }
+
+local function track(self, event)
+  if event.type == "progress" then self.line = event.text end
+  if event.type == "step" or event.type == "text" then self.line = nil end
+  if event.type ~= "resource" then return end
+  local key = event.kind .. "/" .. event.name
+  local item = self.flying[key]
+  if ENDS[event.state] then
+    if not item then return end
+    self.flying[key] = nil
+    for i, other in ipairs(self.order) do
+      if other == key then table.remove(self.order, i) break end
+    end
+  elseif item then
+    event.action = event.action or item.event.action
+    item.event = event
+  else
+    self.flying[key] = { event = event, since = clock.mono() }
+    self.order[#self.order + 1] = key
+  end
+end
+
+local COLOURED = { ["✓"] = "\27[32m✓\27[0m", ["✗"] = "\27[31m✗\27[0m", ["→"] = "\27[36m→\27[0m" }
+
+local function coloured(self, line)
+  return self.colour and (line:gsub(utf8.charpattern, COLOURED)) or line
+end
+
+function Terminal:sink(event)
+  track(self, event)
+  local list = lines.of(event)
+  if #list == 0 and event.type ~= "resource" and event.type ~= "progress" then return end
+  erase(self)
+  for _, line in ipairs(list) do write(coloured(self, redact.text(line)), "\n") end
+  draw(self)
+end
+
+function Terminal:pause()
+  erase(self)
+  io.stdout:flush()
+end
+
+function Terminal:close()
+  self.closed = true
+  self.flying, self.order, self.line = {}, {}, nil
+  erase(self)
+  io.stdout:flush()
+end
+
+--- Redraws the lines in flight as time passes, until close(). Where time is not real it passes by
+-- events alone.
+function Terminal:tick()
+  while not self.closed and not clock.is_virtual() do
+    task.sleep(TICK)
+    if #self.order > 0 then
+      erase(self)
+      draw(self)
+    end
+  end
+end
+
+--- The face for this run: `json` (boolean) or by whether standard output is a terminal. It has
+-- sink(event), pause() (before a question), tick() (a task, or nil) and close().
+function M.open(json)
+  if json then return setmetatable({ mode = "json" }, Json) end
+  if not process.is_terminal(1) then return setmetatable({ mode = "plain" }, Plain) end
+  local no_colour = process.getenv("NO_COLOR")
+  return setmetatable({
+    mode = "terminal", flying = {}, order = {}, shown = 0,
+    columns = process.columns() or 100, colour = not no_colour or no_colour == "",
+  }, Terminal)
+end
+
+return M
