@@ -7,8 +7,6 @@ local err = require "rtl.err"
 local exit = require "rtl.cli.exit"
 local failure = require "rtl.recipe.failure"
 local host = require "rtl.native.host"
-local load_file = require "rtl.recipe.load"
-local nearest = require "rtl.nearest"
 local output = require "rtl.cli.output"
 
 local M = {}
@@ -46,11 +44,12 @@ local function run_recipe(file, definition, words)
 end
 
 local function run_file(word, words)
+  local load_file = require "rtl.recipe.load"
   local file = load_file.find(word)
   if not file and not word:find("[/.]") then
     local e = select(2, load_file.find(word))
     e.message = e.message:gsub(" %(did you mean.*", "")
-      .. nearest.hint(word, table.move(COMMANDS, 1, #COMMANDS, 1, load_file.names()))
+      .. require("rtl.nearest").hint(word, table.move(COMMANDS, 1, #COMMANDS, 1, load_file.names()))
     error(e, 0)
   elseif not file then
     error(select(2, load_file.find(word)), 0)
@@ -65,7 +64,8 @@ local function bad_option(word)
   local known = { "version", "help" }
   error(err.new {
     code = "RTL-CLI-001",
-    message = ("unknown option '%s'%s"):format(word, nearest.hint(word:gsub("^-+", ""), known)),
+    message = ("unknown option '%s'%s"):format(word,
+      require("rtl.nearest").hint(word:gsub("^-+", ""), known)),
     hint = "options of a recipe come after it: rtl recipes/deploy.lua --plan",
   }, 0)
 end

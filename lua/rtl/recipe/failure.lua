@@ -1,7 +1,6 @@
 --- How an error is shown to people, and which exit code it means.
 
 local err = require "rtl.err"
-local redact = require "rtl.redact"
 
 local M = {}
 
@@ -109,7 +108,9 @@ end
 function M.text(e)
   local out = {}
   for _, line in ipairs(M.lines(e)) do out[#out + 1] = ("  %-7s %s"):format(line[1], line[2]) end
-  return redact.text(table.concat(out, "\n"))
+  local ready, redact = pcall(require, "rtl.redact") -- until every build has it
+  local text = table.concat(out, "\n")
+  return ready and redact.text(text) or text
 end
 
 return M

@@ -29,12 +29,22 @@ local function settings_file()
   return values
 end
 
+-- The environment as name → value.
+local function environment()
+  local values = {}
+  for _, entry in ipairs(process.environ()) do
+    local name, value = entry:match("^([^=]+)=(.*)$")
+    if name then values[name] = value end
+  end
+  return values
+end
+
 --- The settings of a recipe: command line (name → text), environment, rtl.yaml, the recipe's own.
 function M.settings(recipe, options)
   local file, problem = settings_file()
   if not file then return nil, problem end
   return recipe.set:resolve {
-    options = options, environ = process.environ(), file = file, file_name = FILE,
+    options = options, environ = environment(), file = file, file_name = FILE,
     recipe = recipe.defaults,
   }
 end
