@@ -359,8 +359,7 @@ static int normalize(struct sigv4_buffer *out, struct sigv4_text path) {
       done = sigv4_append(out, "/", 1) && append(out, segment);
     }
   }
-  int slash = out->size == start || path.bytes[path.size - 1] == '/' || ends_with(path, "/.") ||
-              ends_with(path, "/..");
+  int slash = out->size == start || path.bytes[path.size - 1] == '/';
   return done && sigv4_append(out, "/", (size_t)slash);
 }
 
