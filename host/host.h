@@ -19,15 +19,30 @@ void rtl_open_modules(lua_State *L);
 /* Binding of rtl.native.host: embedded files, the interrupt, the version. */
 int luaopen_rtl_native_host(lua_State *L);
 
-/* Ctrl-C: installs the handler. See interrupt.c for what one and two presses do. */
+/* Ctrl-C: installs the handlers. See interrupt.c for what one and two presses do. */
 void rtl_interrupt_install(void);
 
-/* Registers rtl.native.host's resume(), cancelled() and others that belong to the interrupt into
- * the table on top of the stack. */
+/* To be called before lua_close: no signal touches Lua after it. */
+void rtl_interrupt_remove(void);
+
+/* Whether Ctrl-C was pressed since the last clear. */
+int rtl_interrupted(void);
+
+/* Forgets earlier presses, and the hook that they have set on L. */
+void rtl_interrupt_clear(lua_State *L);
+
+/* Takes --rehearse[=SPEC] before "--" out of argv. Returns SPEC ("" when bare; points into argv),
+ * or NULL when the option is not there; the last one counts. */
+const char *rtl_take_rehearse(int *argc, char **argv);
+
+/* Calls require("rtl.rehearse").install(spec): from now on the world is a simulated one. */
+void rtl_rehearse(lua_State *L, const char *spec);
+
+/* Registers rtl.native.host's resume() and others that belong to the interrupt into the table on
+ * top of the stack. */
 void rtl_interrupt_bind(lua_State *L);
 
-/* Reads lines, evaluates them, until end of input. Registers repl functions into the table on top
- * of the stack. */
+/* Registers rtl.native.host's repl() into the table on top of the stack. */
 void rtl_repl_bind(lua_State *L);
 
 #endif

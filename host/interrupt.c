@@ -1,22 +1,28 @@
-/* Ctrl-C.
+/* Ctrl-C (SIGINT) and a polite kill (SIGTERM).
  *
- * The first press asks: the event loop wakes, and the scheduler cancels the main task at its next
- * yield. Lua code that does not yield is left alone for GRACE seconds, then raised into. The second
- * press raises at once, also inside a coroutine, and the hook stays set so that a pcall loop can't
- * swallow it. The hook goes to the coroutine that runs now, which resume() keeps in `current`: a
- * hook on the main state never fires inside another coroutine. */
+ * A press asks: the event loop wakes, and the scheduler cancels what waits: once up to the shields,
+ * twice the shields too. Code that does not come by the scheduler in time is raised into: two
+ * seconds after the first press, a fifth of a second after each further one. That is done by a hook
+ * on the coroutine that runs now, which resume() keeps in `current`: a hook on the main state never
+ * fires inside another coroutine. The hook stays set, and follows the error from coroutine to
+ * coroutine up to the task, so that no loop around pcall or resume swallows it. */
 #include "host.h"
 
+#include <errno.h>
 #include <lauxlib.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-enum { GRACE = 2 };
+static const struct itimerval GRACE_FIRST = {{0, 0}, {2, 0}};
+static const struct itimerval GRACE_NEXT = {{0, 0}, {0, 200000}};
+static const struct itimerval NONE = {{0, 0}, {0, 0}};
 
 static lua_State *volatile current;
 static volatile sig_atomic_t presses;
+static volatile sig_atomic_t torn; /* a hook is set: the error is on its way up */
 static int wake_fd = -1;
 
 static void raise_interrupted(lua_State *L, lua_Debug *ar) {
@@ -24,38 +30,62 @@ static void raise_interrupted(lua_State *L, lua_Debug *ar) {
   luaL_error(L, "interrupted");
 }
 
-static void hook_current(void) {
-  lua_State *L = current;
-  if (L != NULL) {
-    lua_sethook(L, raise_interrupted, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
-  }
+static void hook(lua_State *L) {
+  lua_sethook(L, raise_interrupted, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
-static void on_sigint(int signal_number) {
+static void on_signal(int signal_number) {
   (void)signal_number;
+  int saved = errno;
   presses++;
-  if (wake_fd >= 0) {
-    eventfd_write(wake_fd, 1);
-  }
-  if (presses == 1) {
-    alarm(GRACE); /* the scheduler disarms it when it takes the request */
-  } else {
-    hook_current();
+  eventfd_write(wake_fd, 1);
+  setitimer(ITIMER_REAL, presses == 1 ? &GRACE_FIRST : &GRACE_NEXT, NULL);
+  errno = saved;
+}
+
+static void on_patience_ended(int signal_number) {
+  (void)signal_number;
+  if (current != NULL) {
+    torn = 1;
+    hook(current);
   }
 }
 
-static void on_sigalrm(int signal_number) {
-  (void)signal_number;
-  hook_current();
+/* A signal that was ignored when we started (nohup, a script's background job) stays so. */
+static void catch_signal(int signal_number, void (*handler)(int), int flags) {
+  struct sigaction action;
+  sigaction(signal_number, NULL, &action);
+  if (action.sa_handler == SIG_IGN) {
+    return;
+  }
+  action = (struct sigaction){.sa_handler = handler, .sa_flags = flags};
+  sigemptyset(&action.sa_mask);
+  sigaction(signal_number, &action, NULL);
 }
 
 void rtl_interrupt_install(void) {
-  struct sigaction action = {.sa_handler = on_sigint, .sa_flags = SA_RESTART};
-  sigemptyset(&action.sa_mask);
   wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  sigaction(SIGINT, &action, NULL);
-  action.sa_handler = on_sigalrm;
-  sigaction(SIGALRM, &action, NULL);
+  catch_signal(SIGINT, on_signal, SA_RESTART);
+  catch_signal(SIGTERM, on_signal, SA_RESTART);
+  catch_signal(SIGALRM, on_patience_ended, 0); /* no restart: it also ends a blocking read */
+}
+
+void rtl_interrupt_remove(void) {
+  current = NULL;
+  setitimer(ITIMER_REAL, &NONE, NULL);
+}
+
+int rtl_interrupted(void) {
+  return presses > 0;
+}
+
+void rtl_interrupt_clear(lua_State *L) {
+  eventfd_t drained;
+  setitimer(ITIMER_REAL, &NONE, NULL);
+  presses = 0;
+  torn = 0;
+  lua_sethook(L, NULL, 0, 0);
+  (void)eventfd_read(wake_fd, &drained);
 }
 
 /*** host.interrupt_fd() → integer
@@ -66,37 +96,33 @@ static int interrupt_fd(lua_State *L) {
 }
 
 /*** host.interrupts() → integer
- * How often Ctrl-C was pressed since the last interrupts_clear(). Taking the number tells the host
- * that the scheduler has seen it, so that no hook follows the first press. */
+ * How often Ctrl-C was pressed since the last interrupts_clear(). Asking tells the host that the
+ * scheduler has seen it, so that nothing is raised into. */
 static int interrupts(lua_State *L) {
   eventfd_t drained;
   if (presses > 0) {
-    alarm(0);
-    if (wake_fd >= 0) {
-      (void)eventfd_read(wake_fd, &drained);
-    }
+    setitimer(ITIMER_REAL, &NONE, NULL);
+    (void)eventfd_read(wake_fd, &drained);
   }
   lua_pushinteger(L, presses);
   return 1;
 }
 
 /*** host.interrupts_clear()
- * Forgets earlier presses (the REPL starts a new line with none). */
+ * Forgets earlier presses. */
 static int interrupts_clear(lua_State *L) {
-  presses = 0;
-  lua_sethook(L, NULL, 0, 0);
-  return interrupts(L);
+  rtl_interrupt_clear(L);
+  return 0;
 }
 
-/*** host.resume(coroutine, ...) → true, values… | false, error
- * coroutine.resume that tells the interrupt which coroutine runs. */
-static int resume(lua_State *L) {
+/* Resumes the coroutine at 1 with the arguments above it; as coroutine.resume. */
+static int resume_it(lua_State *L) {
   lua_State *co = lua_tothread(L, 1);
   luaL_argexpected(L, co != NULL, 1, "coroutine");
   int nargs = lua_gettop(L) - 1;
   if (!lua_checkstack(co, nargs) || (lua_status(co) == LUA_OK && lua_gettop(co) == 0)) {
     lua_pushboolean(L, 0);
-    lua_pushliteral(L, "cannot resume a dead coroutine");
+    lua_pushliteral(L, "cannot resume dead coroutine");
     return 2;
   }
   lua_xmove(L, co, nargs);
@@ -110,10 +136,32 @@ static int resume(lua_State *L) {
     lua_xmove(co, L, 1);
     return 2;
   }
-  luaL_checkstack(L, nresults + 1, "too many results");
+  if (!lua_checkstack(L, nresults + 1)) {
+    lua_pop(co, nresults);
+    return luaL_error(L, "too many results to resume");
+  }
   lua_pushboolean(L, 1);
   lua_xmove(co, L, nresults);
   return nresults + 1;
+}
+
+/*** host.resume(coroutine, ...) → true, values… | false, error
+ * coroutine.resume that tells the interrupt which coroutine runs. An interrupt that was raised
+ * inside goes on in the caller. */
+static int resume(lua_State *L) {
+  int results = resume_it(L);
+  if (torn) {
+    hook(L);
+  }
+  return results;
+}
+
+/*** host.resume_task(coroutine, ...) → true, values… | false, error
+ * The same for the scheduler: an interrupt that was raised inside ends here. */
+static int resume_task(lua_State *L) {
+  int results = resume_it(L);
+  torn = 0;
+  return results;
 }
 
 void rtl_interrupt_bind(lua_State *L) {
@@ -122,6 +170,7 @@ void rtl_interrupt_bind(lua_State *L) {
       {"interrupts", interrupts},
       {"interrupts_clear", interrupts_clear},
       {"resume", resume},
+      {"resume_task", resume_task},
       {NULL, NULL},
   };
   luaL_setfuncs(L, functions, 0);

@@ -7,6 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { INTERRUPTED = 130 }; /* the other exit codes: lua/rtl/cli/exit.lua */
+
+/* Pushes what require(name) returns. */
+static void require(lua_State *L, const char *name) {
+  lua_getglobal(L, "require");
+  lua_pushstring(L, name);
+  lua_call(L, 1, 1);
+}
+
 /* (argc, argv as light userdata) → exit code. Runs protected. */
 static int run_program(lua_State *L) {
   int argc = (int)lua_tointeger(L, 1);
@@ -15,9 +24,12 @@ static int run_program(lua_State *L) {
   luaL_openlibs(L);
   rtl_open_modules(L);
   lua_gc(L, LUA_GCGEN, 0, 0);
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "rtl.cli.main");
-  lua_call(L, 1, 1);
+  const char *spec = rtl_take_rehearse(&argc, argv);
+  require(L, "rtl.task"); /* first: its pcall is the one that everything else sees */
+  require(L, "rtl.cli.main");
+  if (spec != NULL) {
+    rtl_rehearse(L, spec);
+  }
   lua_createtable(L, argc, 1);
   for (int i = 0; i < argc; i++) {
     lua_pushstring(L, argv[i]);
@@ -38,12 +50,14 @@ int main(int argc, char **argv) {
   lua_pushcfunction(L, run_program);
   lua_pushinteger(L, argc);
   lua_pushlightuserdata(L, argv);
-  int code = EXIT_FAILURE;
+  int code;
   if (rtl_call(L, 2, 1) == LUA_OK) {
     code = (int)lua_tointeger(L, -1);
   } else {
     rtl_report(L);
+    code = rtl_interrupted() ? INTERRUPTED : EXIT_FAILURE;
   }
+  rtl_interrupt_remove();
   lua_close(L);
   return code;
 }

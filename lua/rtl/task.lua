@@ -223,9 +223,9 @@ local function resume(task)
   local args = task.args
   if args then
     task.args = nil
-    settle(task, raw_resume(task.co, table.unpack(args, 1, args.n)))
+    settle(task, host.resume_task(task.co, table.unpack(args, 1, args.n)))
   else
-    settle(task, raw_resume(task.co))
+    settle(task, host.resume_task(task.co))
   end
   current = nil
 end
@@ -335,6 +335,14 @@ function M.recover()
   host.interrupts_clear()
   interrupt:take()
   current, seen_presses, root.reason, root.force = nil, 0, nil, nil
+end
+
+--- Cancels all that is still on its way and lets it end, for at most `seconds` (the REPL's end).
+function M.shutdown(seconds)
+  local at = clock.mono() + seconds
+  cancel(root, "the program ends")
+  timers.set(at, function () cancel(root, "the program ends", true) end)
+  while live_count > 0 and clock.mono() <= at and turn() do end
 end
 
 --- Waits until the task has ended; returns its results or raises its error. A task that was
