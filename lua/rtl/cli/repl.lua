@@ -1,0 +1,142 @@
+--- The REPL: what a line means. The line editor is the host's (host/repl.c).
+
+local fs = require "rtl.fs"
+local host = require "rtl.native.host"
+local loop = require "rtl.native.loop"
+local process = require "rtl.process"
+local task = require "rtl.task"
+
+local M = {}
+
+local MOST = 40 -- entries of a table that are shown
+
+local function is_plain(value)
+  local mt = debug.getmetatable(value)
+  return type(value) == "table" and not (type(mt) == "table" and mt.__tostring)
+end
+
+local function key_order(a, b)
+  if math.type(a) and math.type(b) then return a < b end
+  if math.type(a) or math.type(b) then return math.type(a) ~= nil end
+  return tostring(a) < tostring(b)
+end
+
+local function show_item(value)
+  if type(value) == "string" then return (("%q"):format(value):gsub("\\\n", "\\n")) end
+  if is_plain(value) then return next(value) == nil and "{}" or "{…}" end
+  return tostring(value)
+end
+
+local function show_table(t)
+  local keys, lines = {}, {}
+  for key in next, t do keys[#keys + 1] = key end
+  table.sort(keys, key_order)
+  for i = 1, math.min(#keys, MOST) do
+    lines[i] = ("  %s = %s"):format(tostring(keys[i]), show_item(t[keys[i]]))
+  end
+  if #keys > MOST then lines[#lines + 1] = ("  … %d more"):format(#keys - MOST) end
+  return "{\n" .. table.concat(lines, ",\n") .. "\n}"
+end
+
+--- A value as the REPL shows it: a table by its entries, one level deep, in order; a string quoted
+-- inside of one.
+function M.show(value)
+  if is_plain(value) and next(value) ~= nil then return show_table(value) end
+  return is_plain(value) and "{}" or tostring(value)
+end
+
+local function print_all(out, n, ...)
+  if n == 0 then return end
+  local shown = table.pack(...)
+  for i = 1, n do shown[i] = M.show(shown[i]) end
+  out(table.concat(shown, "\t", 1, n) .. "\n")
+end
+
+local syntax_mt = { __tostring = function (e) return e[1] end }
+
+--- A reader of lines. `env`: the globals of what it runs; `out(text)`: where results go. Its
+-- accept(line) runs a line, as an expression first, then as a statement; a line that is not
+-- complete is kept and goes on in the next one. Errors are raised.
+function M.reader(env, out)
+  local reader = { pending = nil }
+
+  local function compile(text)
+    local chunk = load("return " .. text, "=repl", "t", env)
+    if chunk then return chunk end
+    return load(text, "=repl", "t", env)
+  end
+
+  --- Whether a line that was begun waits for its end.
+  function reader.more()
+    return reader.pending ~= nil
+  end
+
+  --- Forgets a line that was begun.
+  function reader.abandon()
+    reader.pending = nil
+  end
+
+  --- Runs a line, or keeps it until it is complete.
+  function reader.accept(line)
+    local text = (reader.pending and reader.pending .. "\n" or "") .. line:gsub("\r?\n$", "")
+    reader.pending = nil
+    local chunk, message = compile(text)
+    if chunk then
+      local results = table.pack(chunk())
+      return print_all(out, results.n, table.unpack(results, 1, results.n))
+    end
+    if message:match("<eof>$") then
+      reader.pending = text
+    else
+      error(setmetatable({ message }, syntax_mt)) -- an object: it gets no trace
+    end
+  end
+
+  return reader
+end
+
+local function environment(get_run)
+  local env = setmetatable({}, {
+    __index = function (_, name)
+      if name == "run" then return get_run and get_run() end
+      return _G[name]
+    end,
+  })
+  env._G = env
+  return env
+end
+
+local function history_path(folder)
+  if not folder or not fs.mkdirs(folder, tonumber("700", 8)) then return nil end
+  return fs.join(folder, "history")
+end
+
+local function wait_for_key()
+  local keys = loop.watch(0, "r")
+  if not keys then return end -- a file can always be read
+  local _ <close> = keys
+  task.await(keys)
+end
+
+--- Reads and runs lines until the end of input. `options`: run = fn → what the variable `run` holds
+-- (asked each time), prompt = the prompt's text without its end ("rehearsal"), state = the folder
+-- for the history or nil. Returns 0.
+function M.start(options)
+  options = options or {}
+  local reader = M.reader(environment(options.run), process.write)
+  local prompt = options.prompt and options.prompt ~= "" and options.prompt .. "> " or "> "
+  host.repl {
+    history = history_path(options.state),
+    prompt = function ()
+      return reader.more() and (" "):rep(#prompt - 3) .. ">> " or prompt
+    end,
+    accept = reader.accept,
+    abandon = reader.abandon,
+    wait = wait_for_key,
+    recover = task.recover,
+  }
+  task.shutdown(5)
+  return 0
+end
+
+return M
