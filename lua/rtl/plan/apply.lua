@@ -1,0 +1,179 @@
+--- Carrying a plan out: in parallel along the graph, each resource as soon as its needs are ready.
+-- A failure stops what needs the failed one; everything else goes on, so that a second run has
+-- less to do.
+
+local clock = require "rtl.clock"
+local diff = require "rtl.plan.diff"
+local err = require "rtl.err"
+local make = require "rtl.plan.make"
+local names = require "rtl.names"
+local row_of = require "rtl.plan.row"
+local task = require "rtl.task"
+local teardown = require "rtl.plan.teardown"
+
+local M = {}
+
+local STEPS = {
+  none = make.keep,
+  given = make.keep,
+  create = make.create,
+  check = make.create,
+  change = make.update,
+  replace = make.replace,
+}
+
+local DONE_WORD = { none = "none", given = "none", create = "create", check = "none",
+  change = "change", replace = "replace" }
+
+local function lookup_in(plan)
+  return function (key, output) return diff.output(plan.by_key[key], output) end
+end
+
+local function never_known(res, unknown)
+  local field = names.keys(unknown)[1]
+  return err.new { code = "RTL-PLAN-004", doing = res.key,
+    message = ("field '%s' needs %s, which is not known though it was made")
+      :format(field, table.concat(unknown[field], ", ")) }
+end
+
+-- What was not known when the plan was made is read and decided again.
+local function decide_again(run, row, fields)
+  local res = row.resource
+  if row.read_error then
+    local live, failure = res.kind.read(run.ctx, res, fields)
+    if failure then return nil, failure end
+    row.live, row.read_error = live, nil
+  end
+  row_of.decide(run.ctx, row, lookup_in(run.plan))
+  if row.problem then return nil, row.problem end
+  return true
+end
+
+local function carry_out(run, row)
+  local res = row.resource
+  local fields, unknown = row_of.resolve(res, lookup_in(run.plan))
+  if next(unknown) then return nil, never_known(res, unknown) end
+  if row.action == "unknown" or (row.live and next(row.unknown or {})) then
+    local decided, failure = decide_again(run, row, fields)
+    if not decided then return nil, failure end
+  end
+  if row.action == "unknown" then row.action = "none" end
+  return STEPS[row.action](run.ctx, row, fields)
+end
+
+-- Errors that a kind raises with assert() are failures like those that it returns; anything else
+-- raised is a bug and ends the run.
+local function protected(run, row)
+  local ok, live, failure = pcall(carry_out, run, row)
+  if ok then return live, failure end
+  if err.is(live) then return nil, live end
+  error(live, 0)
+end
+
+local function blocked_by(run, row)
+  for _, key in ipairs(row.needs) do
+    if run.state[key] ~= "ready" then return key end
+  end
+end
+
+local function settle_row(run, row, state, fields)
+  run.state[row.resource.key] = state
+  if fields then run.ctx:tell(row.resource, fields.state, fields) end
+  row.settled:set(true)
+end
+
+local function block(run, row, by)
+  run.result.blocked[#run.result.blocked + 1] = row.resource.key
+  settle_row(run, row, "blocked", { state = "skipped", action = row.action,
+    detail = "needs " .. by .. ", which is not there" })
+end
+
+-- Not selected: what lives can be used by others, nothing is touched.
+local function pass(run, row)
+  settle_row(run, row, row.live and "ready" or "blocked")
+end
+
+local function fail(run, row, failure, began)
+  local res = row.resource
+  failure.resource = failure.resource or res.key
+  table.insert(run.result.failed, { resource = res, err = failure })
+  settle_row(run, row, "failed", { state = "failed", action = row.action, err = failure,
+    elapsed_s = clock.mono() - began })
+end
+
+-- A failure that another declaration can cure (no capacity in this zone): what was half made goes
+-- at once, since it would only try on and use up quota.
+local function clear_away(run, row)
+  local live = row.resource.kind.read(run.ctx, row.resource, row_of.resolve(row.resource,
+    lookup_in(run.plan)))
+  if not live then return end
+  row.live = live
+  run.ctx:tell(row.resource, "deleting", { action = "delete", id = live.id })
+  return make.delete(run.ctx, make.item(row))
+end
+
+local function run_row(run, row)
+  for _, key in ipairs(row.needs) do run.plan.by_key[key].settled:get() end
+  if not run.selected(row.resource) then return pass(run, row) end
+  local by = blocked_by(run, row)
+  if by then return block(run, row, by) end
+  local began = clock.mono()
+  if row.action ~= "none" and row.action ~= "given" then
+    run.ctx:tell(row.resource, "start", { action = row.action })
+  end
+  local live, failure = protected(run, row)
+  if not live then
+    if failure.replan then clear_away(run, row) end
+    return fail(run, row, failure, began)
+  end
+  row.live, row.done = live, true
+  run.result.outputs[row.resource.key] = live
+  run.result.done[#run.result.done + 1] = row.resource.key
+  if run.on_ready then run.on_ready(row.resource, live) end
+  settle_row(run, row, "ready", { state = "done", action = DONE_WORD[row.action], id = live.id,
+    elapsed_s = clock.mono() - began })
+end
+
+-- The failure to report: one that another declaration can cure first, else the earliest.
+local function first_failure(result)
+  for _, failed in ipairs(result.failed) do
+    if failed.err.replan then return failed.err end
+  end
+  return result.failed[1] and result.failed[1].err
+end
+
+local function remove_surplus(run)
+  if #run.plan.surplus == 0 or run.keep_surplus then return true end
+  local gone = teardown.remove(run.ctx, run.plan.surplus)
+  for _, left in ipairs(gone.left) do
+    table.insert(run.result.failed, { resource = left, err = left.err })
+  end
+end
+
+--- Carries out a plan of rtl.plan.diff. options: filter(resource) → boolean (what is applied; the
+-- rest is only used where it exists), on_ready(resource, live), keep_surplus (leave what no step
+-- declares any more).
+-- Returns result = {done = {keys}, blocked = {keys}, failed = {{resource, err}}, outputs = {key →
+-- live}}, or nil, err, result. err.replan is true when another declaration can cure it.
+function M.run(plan, ctx, options)
+  options = options or {}
+  if plan.problems[1] then
+    return nil, plan.problems[1], { done = {}, blocked = {}, failed = {}, outputs = {} }
+  end
+  local run = { plan = plan, ctx = ctx, state = {}, on_ready = options.on_ready,
+    keep_surplus = options.keep_surplus or options.filter ~= nil,
+    selected = options.filter or function () return true end,
+    result = { done = {}, blocked = {}, failed = {}, outputs = {} } }
+  for _, row in ipairs(plan.changes) do row.settled = task.future() end
+  task.group(function (group)
+    for _, row in ipairs(plan.changes) do
+      group:spawn(run_row, run, row)
+    end
+  end)
+  if #run.result.failed == 0 then remove_surplus(run) end
+  local failure = first_failure(run.result)
+  if failure then return nil, failure, run.result end
+  return run.result
+end
+
+return M

@@ -1,0 +1,16 @@
+--- The resource engine: `plan.read(graph, ctx)`, `plan.apply(p, ctx)`, `plan.teardown`.
+-- It knows kinds by their shape (rtl.plan.kind) and no system.
+
+local apply = require "rtl.plan.apply"
+local diff = require "rtl.plan.diff"
+local teardown = require "rtl.plan.teardown"
+
+return {
+  graph = require "rtl.plan.graph",
+  context = require "rtl.plan.context",
+  ledger = require "rtl.plan.ledger",
+  lock = require "rtl.plan.lock",
+  read = diff.read,
+  apply = apply.run,
+  teardown = teardown,
+}

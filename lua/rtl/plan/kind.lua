@@ -1,0 +1,150 @@
+--- What a kind of resource is: its shape, and the constructor that recipes call.
+--
+--   local vpc = require "rtl.kinds.vpc"
+--   local net = vpc "main" { cidr = "10.42.0.0/16", after = other }
+--   subnet "a" { vpc_id = net.id, … }
+--
+-- The engine (rtl.plan) knows kinds by this shape only:
+--
+--   name, outputs, fields   texts; list of outputs; field → type ("string", "integer", "number",
+--                           "boolean", "list", "table", "any", with "?" when it may be absent)
+--   identity                fields that name the thing; they may hold no reference
+--   reads_with, within      fields that read() needs; fields whose target holds this one: where that
+--                           does not exist, this does not either
+--   known(ctx, res)         outputs that are known before it is made (deterministic names)
+--   read(ctx, res, f)       → live | nil (absent) | nil, err. f: fields with references resolved.
+--                           live.ready == false: still being made; live.failed = reason: can't heal
+--   compare, diff           compared fields, or a function → array of {field, want, have}
+--   replace_when            fields that can't be changed, or a function(changes) → reason
+--   replaceable             false: a replace is refused, since other things stand in it
+--   create(ctx, res, f, token), update(ctx, res, f, live, changes), delete(ctx, item)
+--   ready                   { wait = function (ctx, res, f, live) → live, usual = s, delete_usual = s }
+--   cost(ctx, res, f)       → { hourly = usd, what = text } | nil
+--   actions, depends        IAM actions; kinds that must outlive it
+--   find(ctx, found)        → array of { name, id, outputs }: what is ours, without a ledger
+--   tokened                 create is safe to repeat with the same token
+--   ephemeral               a check or a wait: leaves nothing, no ledger
+--   data                    kept at teardown, unless purged
+
+local names = require "rtl.names"
+local ref = require "rtl.ref"
+
+local M = {}
+
+local OWN = { kind = true, kind_name = true, name = true, key = true, fields = true, after = true,
+  given = true, step = true, source = true }
+
+local resource_mt = { __name = "rtl.resource" }
+
+function resource_mt.__index(res, key)
+  if OWN[key] then return nil end
+  local kind = rawget(res, "kind")
+  if not kind or kind.output_set[key] then return ref.output(rawget(res, "key"), key) end
+  error(("%s has no output '%s'%s"):format(rawget(res, "key"), tostring(key),
+    names.suggest(key, kind.outputs)), 2)
+end
+
+function resource_mt.__tostring(res)
+  return rawget(res, "key")
+end
+
+--- Whether `value` is a resource (or a handle to one that is declared later).
+function M.is_resource(value)
+  return getmetatable(value) == resource_mt
+end
+
+--- A handle to a resource that is declared later: its outputs are checked when the graph is
+-- ordered.
+function M.handle(kind_name, name)
+  local res = { kind_name = kind_name, name = name, key = kind_name .. "/" .. name }
+  return setmetatable(res, resource_mt)
+end
+
+local function list_of(value)
+  if value == nil then return {} end
+  if M.is_resource(value) then return { value } end
+  return value
+end
+
+local function fits(value, wanted)
+  if wanted == "any" or ref.is(value) then return true end
+  if wanted == "integer" then return math.type(value) == "integer" end
+  if wanted == "list" then return type(value) == "table" end
+  return type(value) == wanted
+end
+
+local function check_field(kind, key, field, value)
+  local wanted = kind.fields[field]
+  if not wanted then
+    error(("%s has no field '%s'%s"):format(key, tostring(field),
+      names.suggest(field, names.keys(kind.fields))), 4)
+  end
+  wanted = wanted:gsub("%?$", "")
+  if M.is_resource(value) then
+    error(("%s: field '%s' holds the resource %s; name one of its outputs")
+      :format(key, field, value.key), 4)
+  end
+  if not fits(value, wanted) then
+    error(("%s: field '%s' is %s, %s expected"):format(key, field, type(value), wanted), 4)
+  end
+end
+
+local function check_required(kind, res)
+  for _, field in ipairs(names.keys(kind.fields)) do
+    local optional = kind.fields[field]:match("%?$") or res.given
+    if res.fields[field] == nil and not optional then
+      error(("%s: field '%s' is missing"):format(res.key, field), 4)
+    end
+  end
+  for _, field in ipairs(kind.identity or {}) do
+    if #ref.targets(res.fields[field]) > 0 then
+      error(("%s: field '%s' is part of its identity and may not hold a reference")
+        :format(res.key, field), 4)
+    end
+  end
+end
+
+local function construct(kind, name, fields)
+  local res = { kind = kind, kind_name = kind.name, name = name, key = kind.name .. "/" .. name }
+  if type(fields) ~= "table" then error(res.key .. ": a table of fields is expected", 3) end
+  res.fields, res.after, res.given = {}, list_of(fields.after), fields.given
+  for field, value in pairs(fields) do
+    if field ~= "after" and field ~= "given" then
+      check_field(kind, res.key, field, value)
+      res.fields[field] = value
+    end
+  end
+  check_required(kind, res)
+  for _, other in ipairs(res.after) do
+    if not M.is_resource(other) then error(res.key .. ": 'after' takes resources", 3) end
+  end
+  return setmetatable(res, resource_mt)
+end
+
+local kind_mt = { __name = "rtl.kind" }
+
+--- kind "name" { fields } → resource.
+function kind_mt.__call(kind, name)
+  if type(name) ~= "string" or name == "" then
+    error(("bad argument #1 to '%s' (name expected)"):format(kind.name), 2)
+  end
+  return function (fields) return construct(kind, name, fields) end
+end
+
+local NEEDED = { "name", "outputs", "fields", "read", "create" }
+
+--- Makes a kind of its description (above). The table becomes the kind; it is not copied.
+function M.define(kind)
+  for _, key in ipairs(NEEDED) do
+    if kind[key] == nil then error(("kind %s lacks '%s'"):format(tostring(kind.name), key), 2) end
+  end
+  kind.ready = kind.ready or {}
+  kind.output_set = {}
+  for _, output in ipairs(kind.outputs) do
+    if OWN[output] then error(("kind %s: output '%s' is taken"):format(kind.name, output), 2) end
+    kind.output_set[output] = true
+  end
+  return setmetatable(kind, kind_mt)
+end
+
+return M

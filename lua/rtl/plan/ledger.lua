@@ -1,0 +1,155 @@
+--- The ledger: what was begun and what came of it, one JSON line each, on disk before the call.
+-- Records: {event = "intent"}, {event = "outcome", ok = true|false}, "ready", "deleting",
+-- "deleted", and notes. A line that a dying program tore is dropped; the intent before it stands.
+
+local clock = require "rtl.clock"
+local err = require "rtl.err"
+local fs = require "rtl.fs"
+local json = require "rtl.native.json"
+local names = require "rtl.names"
+
+local M = {}
+local Ledger = {}
+Ledger.__index = Ledger
+
+local FILE = "ledger.ndjson"
+
+-- The records of a text; a line that does not decode is kept aside. Only the last one may be torn
+-- by a death; one in the middle means that somebody edited the file.
+local function parse(text)
+  local records, bad = {}, {}
+  local number = 0
+  for line, ending in text:gmatch("([^\n]*)(\n?)") do
+    number = number + 1
+    local record = line ~= "" and json.decode(line)
+    if type(record) == "table" and ending == "\n" then
+      records[#records + 1] = record
+    elseif line ~= "" then
+      bad[#bad + 1] = { number = number, torn = ending == "" }
+    end
+  end
+  return records, bad
+end
+
+local function damaged(path, bad)
+  for _, line in ipairs(bad) do
+    if not line.torn then
+      return err.new { code = "RTL-PLAN-011",
+        message = ("line %d of %s is not a record"):format(line.number, path),
+        hint = "Move the file away: teardown also works without it, by tags" }
+    end
+  end
+end
+
+-- Cuts a torn last line off, so that the next record does not begin in its middle.
+local function mend(path, text, bad)
+  if #bad == 0 then return true end
+  local whole = text:match("^(.*\n)") or ""
+  return fs.write(path, whole)
+end
+
+--- Opens (and makes) the ledger in folder `dir`; `run` is the id that its records carry.
+-- Returns the ledger, or nil and RTL-PLAN-011 when its middle is damaged.
+function M.open(dir, run)
+  local made, failure = fs.mkdirs(dir)
+  if not made then return nil, failure end
+  local path = fs.join(dir, FILE)
+  local text = fs.exists(path) and fs.read(path) or ""
+  local records, bad = parse(text)
+  local problem = damaged(path, bad)
+  if problem then return nil, problem end
+  local mended, why = mend(path, text, bad)
+  if not mended then return nil, why end
+  local handle, refused = fs.append(path)
+  if not handle then return nil, refused end
+  return setmetatable({ path = path, records = records, handle = handle, run = run }, Ledger)
+end
+
+--- Appends a record; it is on disk when this returns true. Adds `at` (UTC) and `run`.
+function Ledger:append(record)
+  record.at = record.at or clock.iso(clock.utc())
+  record.run = record.run or self.run
+  local done, failure = self.handle:append(json.encode(record) .. "\n")
+  if not done then return nil, failure end
+  self.records[#self.records + 1] = record
+  return true
+end
+
+--- Appends a note: something to remember that is not a resource (`ledger:note("capacity", {…})`).
+function Ledger:note(event, fields)
+  local record = { event = event }
+  for key, value in pairs(fields or {}) do record[key] = value end
+  return self:append(record)
+end
+
+local apply_record = {}
+
+function apply_record.intent(entry, record)
+  entry.state, entry.token, entry.at = "open", record.token, record.at
+  entry.deps, entry.outputs, entry.id = record.deps, {}, nil
+end
+
+function apply_record.outcome(entry, record)
+  if record.ok then
+    entry.state, entry.id, entry.outputs = "made", record.id, record.outputs or {}
+  else
+    entry.state = "refused"
+  end
+end
+
+function apply_record.ready(entry, record)
+  entry.state, entry.outputs = "made", record.outputs or entry.outputs
+  entry.id = record.id or entry.id
+end
+
+function apply_record.deleting(entry)
+  entry.state = "deleting"
+end
+
+function apply_record.deleted(entry)
+  entry.state = "deleted"
+end
+
+--- What the records say, by resource key: {key, kind, name, state, id, outputs, token, deps, at,
+-- run}. state: open (intent without outcome), made, refused, deleting, deleted.
+function Ledger:state()
+  local state = {}
+  for _, record in ipairs(self.records) do
+    local change = apply_record[record.event]
+    if change and record.key then
+      local entry = state[record.key] or { key = record.key, outputs = {} }
+      state[record.key] = entry
+      entry.kind, entry.name = record.kind or entry.kind, record.name or entry.name
+      entry.run = record.run
+      change(entry, record)
+    end
+  end
+  return state
+end
+
+--- The intents that have no outcome, sorted by key: what a dead run may have made.
+function Ledger:open_intents()
+  local state, open = self:state(), {}
+  for _, key in ipairs(names.keys(state)) do
+    if state[key].state == "open" then open[#open + 1] = state[key] end
+  end
+  return open
+end
+
+--- The notes of that event, oldest first.
+function Ledger:notes(event)
+  local notes = {}
+  for _, record in ipairs(self.records) do
+    if record.event == event then notes[#notes + 1] = record end
+  end
+  return notes
+end
+
+function Ledger:close()
+  if self.handle then self.handle:close() end
+  self.handle = nil
+end
+
+Ledger.__close = Ledger.close
+
+return M

@@ -1,0 +1,242 @@
+--- Taking a deployment down: the graph reversed, from the ledger and from what is found without it.
+-- It deletes only what carries our tags or stands in our ledger, and ends by looking again: what is
+-- still there is listed with its price.
+
+local err = require "rtl.err"
+local make = require "rtl.plan.make"
+local names = require "rtl.names"
+local task = require "rtl.task"
+
+local M = {}
+
+local function by_name(kinds)
+  local map = {}
+  for _, kind in ipairs(kinds) do map[kind.name] = kind end
+  return map
+end
+
+local function from_ledger(ctx, kinds, items)
+  local map = by_name(kinds)
+  local state = ctx.ledger and ctx.ledger:state() or {}
+  for _, key in ipairs(names.keys(state)) do
+    local entry = state[key]
+    local kind = map[entry.kind]
+    local lives = entry.state == "made" or entry.state == "open" or entry.state == "deleting"
+    if kind and lives then
+      items[#items + 1] = { key = key, kind = kind, kind_name = kind.name, name = entry.name,
+        id = entry.id, outputs = entry.outputs or {}, deps = entry.deps, source = "ledger",
+        open = entry.id == nil }
+    end
+  end
+end
+
+local function item_of(kind, found)
+  return { key = kind.name .. "/" .. (found.name or found.id), kind = kind, kind_name = kind.name,
+    name = found.name, id = found.id, outputs = found.outputs or {}, source = "tag",
+    hourly = found.hourly, state = found.state }
+end
+
+-- Everything that kinds find by themselves, in the order of kinds. A second round lets those that
+-- look inside others (a VPC's interfaces, a cluster's volumes) see what the first one found.
+local function search(ctx, kinds, known)
+  local function round(member, seen)
+    return task.map(kinds, function (kind)
+      if not kind[member] then return {} end
+      local list, failure = kind[member](ctx, seen)
+      if not list then error(err.wrap(failure, { doing = "look for " .. kind.name }), 0) end
+      local items = {}
+      for _, found in ipairs(list) do items[#items + 1] = item_of(kind, found) end
+      return items
+    end, 8)
+  end
+  local found = {}
+  local function add(lists)
+    for _, list in ipairs(lists) do table.move(list, 1, #list, #found + 1, found) end
+  end
+  add(round("find", {}))
+  local seen = table.move(known, 1, #known, 1, {})
+  table.move(found, 1, #found, #seen + 1, seen)
+  add(round("find_inside", seen))
+  return found
+end
+
+local function same_thing(a, b)
+  return a.kind_name == b.kind_name and ((a.id and a.id == b.id) or (a.key == b.key and not a.id))
+end
+
+-- The ledger's items first (they know their needs); found ones fill in ids or are added.
+local function merge(ledger_items, found)
+  local items = ledger_items
+  for _, item in ipairs(found) do
+    local known
+    for _, old in ipairs(items) do
+      if same_thing(old, item) then known = old break end
+    end
+    if known then
+      known.id, known.hourly = known.id or item.id, item.hourly
+      for key, value in pairs(item.outputs) do
+        if known.outputs[key] == nil then known.outputs[key] = value end
+      end
+      known.seen = true
+    else
+      item.seen = true
+      items[#items + 1] = item
+    end
+  end
+  return items
+end
+
+-- An intent whose thing nobody finds came to nothing.
+local function drop_phantoms(items)
+  local kept = {}
+  for _, item in ipairs(items) do
+    if item.id or not item.open then kept[#kept + 1] = item end
+  end
+  return kept
+end
+
+-- a must go before b: a needs b by the ledger, or a's kind stands in b's kind.
+local function stands_in(a, b)
+  for _, key in ipairs(a.deps or {}) do
+    if key == b.key then return true end
+  end
+  for _, name in ipairs(a.kind.depends or {}) do
+    if name == b.kind_name then return true end
+  end
+  return false
+end
+
+-- Depth in the graph of needs: what nothing needs comes first.
+local function order(items)
+  local before = {}
+  for i, b in ipairs(items) do
+    before[i] = {}
+    for j, a in ipairs(items) do
+      if i ~= j and stands_in(a, b) and not (j < i and stands_in(b, a)) then
+        before[i][#before[i] + 1] = a
+      end
+    end
+  end
+  local sorted, state, index = {}, {}, {}
+  for i, item in ipairs(items) do index[item] = i end
+  local function visit(item)
+    if state[item] then return end
+    state[item] = true
+    for _, other in ipairs(before[index[item]]) do visit(other) end
+    item.before = before[index[item]]
+    sorted[#sorted + 1] = item
+  end
+  for _, item in ipairs(items) do visit(item) end
+  return sorted
+end
+
+local function is_kept(item, purge)
+  return item.kind.data and not purge
+end
+
+--- What a teardown would remove: { items = {…in order of deletion…}, keep = {…data…} }.
+-- Reads only. kinds: array of all kinds (rtl.kinds). options.purge also removes data.
+function M.plan(ctx, kinds, options)
+  options = options or {}
+  local recorded = {}
+  from_ledger(ctx, kinds, recorded)
+  local found = search(ctx, kinds, recorded)
+  local items, keep = {}, {}
+  for _, item in ipairs(drop_phantoms(merge(recorded, found))) do
+    table.insert(is_kept(item, options.purge) and keep or items, item)
+  end
+  return { items = order(items), keep = keep, kinds = kinds, purge = options.purge }
+end
+
+local function resource_of(item)
+  return { kind_name = item.kind_name, name = item.name or item.id, kind = item.kind, key = item.key }
+end
+
+local function tell(ctx, item, state, fields)
+  fields = fields or {}
+  fields.id, fields.action = item.id, "delete"
+  fields.usual_s = item.kind.ready.delete_usual
+  ctx:tell(resource_of(item), state, fields)
+end
+
+local function protected_delete(ctx, item)
+  local ok, gone, failure = pcall(make.delete, ctx, item)
+  if ok then return gone, failure end
+  if err.is(gone) then return nil, gone end
+  error(gone, 0)
+end
+
+local function delete_one(ctx, item, result)
+  for _, other in ipairs(item.before or {}) do
+    if other.left then
+      item.left = true
+      result.left[#result.left + 1] = item
+      item.err = err.new { code = "RTL-PLAN-013", doing = item.key,
+        message = other.key .. " still stands in it" }
+      return tell(ctx, item, "skipped", { err = item.err })
+    end
+  end
+  tell(ctx, item, "deleting")
+  local gone, failure = protected_delete(ctx, item)
+  if gone then
+    result.removed[#result.removed + 1] = item
+    return tell(ctx, item, "deleted")
+  end
+  item.left, item.err = true, failure
+  result.left[#result.left + 1] = item
+  tell(ctx, item, "failed", { err = failure })
+end
+
+--- Deletes the items, in parallel, each after all that stand in it: { removed, left }.
+function M.remove(ctx, items)
+  local result = { removed = {}, left = {} }
+  local sorted = order(items)
+  for _, item in ipairs(sorted) do item.settled = task.future() end
+  task.group(function (group)
+    for _, item in ipairs(sorted) do
+      group:spawn(function ()
+        for _, other in ipairs(item.before) do other.settled:get() end
+        delete_one(ctx, item, result)
+        item.settled:set(true)
+      end)
+    end
+  end)
+  return result
+end
+
+local function listed(item, reason)
+  return { key = item.key, kind = item.kind_name, id = item.id, hourly = item.hourly,
+    reason = reason, err = item.err }
+end
+
+local function reason_of(items, item)
+  for _, old in ipairs(items) do
+    if same_thing(old, item) and old.err then return tostring(old.err) end
+  end
+  return "still there after its deletion"
+end
+
+--- Carries a teardown plan out and looks again at the end.
+-- Returns { removed = {items}, kept = {rows}, left = {rows} }; a row is {key, kind, id, hourly,
+-- reason, err}. left is empty when nothing of ours that bills or is tagged remains.
+function M.run(t, ctx)
+  local result = M.remove(ctx, t.items)
+  local outcome = { removed = result.removed, kept = {}, left = {} }
+  for _, item in ipairs(search(ctx, t.kinds, t.items)) do
+    if is_kept(item, t.purge) then
+      outcome.kept[#outcome.kept + 1] = listed(item, "data is kept: --purge removes it")
+    else
+      outcome.left[#outcome.left + 1] = listed(item, reason_of(t.items, item))
+    end
+  end
+  local shown = {}
+  for _, row in ipairs(outcome.left) do shown[row.key] = true end
+  for _, item in ipairs(result.left) do
+    if not shown[item.key] then
+      outcome.left[#outcome.left + 1] = listed(item, tostring(item.err))
+    end
+  end
+  return outcome
+end
+
+return M
