@@ -3,6 +3,7 @@
 -- userdata, so that no encoder takes it for data. resolve() puts the values in, also inside nested
 -- tables.
 
+local keys = require "rtl.keys"
 local native = require "rtl.native.ref"
 
 local M = {}
@@ -67,17 +68,6 @@ function mt.__tostring(value)
   return "<" .. table.concat(parts, "..") .. ">"
 end
 
--- Sorted keys of any table: visiting order reaches error texts and the graph.
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys, function (a, b)
-    if math.type(a) and math.type(b) then return a < b end
-    return tostring(a) < tostring(b)
-  end)
-  return keys
-end
-
 local function visit(value, found)
   local node = node_of(value)
   if node and node.key then
@@ -85,7 +75,7 @@ local function visit(value, found)
   elseif node then
     for i = 1, node.args.n do visit(node.args[i], found) end
   elseif type(value) == "table" then
-    for _, key in ipairs(sorted_keys(value)) do visit(value[key], found) end
+    for _, key in ipairs(keys.sorted(value)) do visit(value[key], found) end
   end
 end
 
@@ -98,7 +88,7 @@ end
 function M.targets(value)
   local seen = {}
   visit(value, function (key) seen[key] = true end)
-  return sorted_keys(seen)
+  return keys.sorted(seen)
 end
 
 local resolve
@@ -126,7 +116,7 @@ function resolve(value, lookup, missing)
   if node then return resolve_node(node, lookup, missing) end
   if type(value) ~= "table" or not has_reference(value) then return value end
   local copy = setmetatable({}, getmetatable(value))
-  for _, key in ipairs(sorted_keys(value)) do
+  for _, key in ipairs(keys.sorted(value)) do
     copy[key] = resolve(value[key], lookup, missing)
   end
   return copy

@@ -6,7 +6,7 @@ local clock = require "rtl.clock"
 local diff = require "rtl.plan.diff"
 local err = require "rtl.err"
 local make = require "rtl.plan.make"
-local names = require "rtl.names"
+local keys = require "rtl.keys"
 local row_of = require "rtl.plan.row"
 local task = require "rtl.task"
 local teardown = require "rtl.plan.teardown"
@@ -30,7 +30,7 @@ local function lookup_in(plan)
 end
 
 local function never_known(res, unknown)
-  local field = names.keys(unknown)[1]
+  local field = keys.sorted(unknown)[1]
   return err.new { code = "RTL-PLAN-004", doing = res.key,
     message = ("field '%s' needs %s, which is not known though it was made")
       :format(field, table.concat(unknown[field], ", ")) }

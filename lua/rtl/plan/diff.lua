@@ -2,7 +2,7 @@
 -- A plan holds, makes and changes nothing. Truth is the account, not a state file.
 
 local cost = require "rtl.plan.cost"
-local names = require "rtl.names"
+local keys = require "rtl.keys"
 local ref = require "rtl.ref"
 local row_of = require "rtl.plan.row"
 local task = require "rtl.task"
@@ -37,17 +37,18 @@ local function lookup_in(plan)
   return function (key, output) return M.output(plan.by_key[key], output) end
 end
 
-local function keys_in(res, fields)
-  local keys = {}
+-- The keys of the resources that the listed fields refer to.
+local function targets(res, fields)
+  local list = {}
   for _, field in ipairs(fields or {}) do
-    for _, key in ipairs(ref.targets(res.fields[field])) do keys[#keys + 1] = key end
+    for _, key in ipairs(ref.targets(res.fields[field])) do list[#list + 1] = key end
   end
-  return keys
+  return list
 end
 
 -- The first resource that should hold this one and does not exist (yet).
 local function absent_holder(plan, res)
-  for _, key in ipairs(keys_in(res, res.kind.within)) do
+  for _, key in ipairs(targets(res, res.kind.within)) do
     local holder = plan.by_key[key]
     holder.found:get()
     if not holder.live and not holder.read_error then return key end
@@ -63,7 +64,7 @@ local function read_live(plan, ctx, row)
   local res = row.resource
   local holder = absent_holder(plan, res)
   if holder then return nil end
-  for _, key in ipairs(keys_in(res, res.kind.reads_with)) do plan.by_key[key].found:get() end
+  for _, key in ipairs(targets(res, res.kind.reads_with)) do plan.by_key[key].found:get() end
   local fields = row_of.resolve(res, lookup_in(plan))
   return plan.limit:with(function () return res.kind.read(ctx, res, fields) end)
 end
@@ -126,7 +127,7 @@ local function undeclared(plan, ctx, kinds)
   local by_name = {}
   for _, kind in ipairs(kinds) do by_name[kind.name] = kind end
   local state = ctx.ledger:state()
-  for _, key in ipairs(names.keys(state)) do
+  for _, key in ipairs(keys.sorted(state)) do
     local entry = state[key]
     local lives = entry.state == "made" or entry.state == "open" or entry.state == "deleting"
     if lives and not plan.by_key[key] and by_name[entry.kind] then

@@ -4,7 +4,8 @@
 
 local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
-local names = require "rtl.names"
+local keys = require "rtl.keys"
+local nearest = require "rtl.nearest"
 local ref = require "rtl.ref"
 
 local M = {}
@@ -38,7 +39,7 @@ end
 local function unknown_key(self, key, from)
   error(err.new { code = "RTL-PLAN-003",
     message = ("%s needs %s, which is not declared%s")
-      :format(from, key, names.suggest(key, names.keys(self.by_key))) }, 0)
+      :format(from, key, nearest.hint(key, keys.sorted(self.by_key))) }, 0)
 end
 
 local function check_output(self, from, key, output)
@@ -46,7 +47,7 @@ local function check_output(self, from, key, output)
   if not target.kind.output_set[output] then
     error(err.new { code = "RTL-PLAN-003",
       message = ("%s: %s has no output '%s'%s"):format(from, key, output,
-        names.suggest(output, target.kind.outputs)) }, 0)
+        nearest.hint(output, target.kind.outputs)) }, 0)
   end
 end
 
@@ -62,7 +63,7 @@ function Graph:edges(res)
     if not self.by_key[other.key] then unknown_key(self, other.key, res.key) end
     seen[other.key] = true
   end
-  return names.keys(seen)
+  return keys.sorted(seen)
 end
 
 local function raise_cycle(path, key)

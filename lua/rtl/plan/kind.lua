@@ -6,27 +6,32 @@
 --
 -- The engine (rtl.plan) knows kinds by this shape only:
 --
---   name, outputs, fields   texts; list of outputs; field → type ("string", "integer", "number",
---                           "boolean", "list", "table", "any", with "?" when it may be absent)
+--   name, outputs, fields   text; list of outputs; field = type ("string", "integer", "number",
+--                           "boolean", "list", "table", "any"; "?" after it: may be absent)
 --   identity                fields that name the thing; they may hold no reference
---   reads_with, within      fields that read() needs; fields whose target holds this one: where that
---                           does not exist, this does not either
+--   reads_with              fields that read() needs
+--   within                  fields whose target holds this one: where that does not exist, this
+--                           does not either
 --   known(ctx, res)         outputs that are known before it is made (deterministic names)
---   read(ctx, res, f)       → live | nil (absent) | nil, err. f: fields with references resolved.
---                           live.ready == false: still being made; live.failed = reason: can't heal
---   compare, diff           compared fields, or a function → array of {field, want, have}
---   replace_when            fields that can't be changed, or a function(changes) → reason
+--   read(ctx, res, f)       gives live | nil (absent) | nil, err. f: fields, references resolved.
+--                           live.ready == false: still being made; live.failed: why it can't heal;
+--                           live.ours == false: found here, not made by rtl, never deleted
+--   compare, diff           compared fields, or a function that gives {{field, want, have}, ...}
+--   replace_when            fields that can't be changed, or a function(changes) that gives why
 --   replaceable             false: a replace is refused, since other things stand in it
 --   create(ctx, res, f, token), update(ctx, res, f, live, changes), delete(ctx, item)
---   ready                   { wait = function (ctx, res, f, live) → live, usual = s, delete_usual = s }
---   cost(ctx, res, f)       → { hourly = usd, what = text } | nil
+--   ready                   { wait = function (ctx, res, f, live), usual = s, delete_usual = s }
+--   cost(ctx, res, f)       gives { hourly = usd, what = text } | nil
 --   actions, depends        IAM actions; kinds that must outlive it
---   find(ctx, found)        → array of { name, id, outputs }: what is ours, without a ledger
+--   find(ctx), find_inside(ctx, found)
+--                           give { name, id, outputs, hourly } of all that is ours, without a
+--                           ledger; the second sees what the first found (inside what we made)
 --   tokened                 create is safe to repeat with the same token
 --   ephemeral               a check or a wait: leaves nothing, no ledger
 --   data                    kept at teardown, unless purged
 
-local names = require "rtl.names"
+local keys = require "rtl.keys"
+local nearest = require "rtl.nearest"
 local ref = require "rtl.ref"
 
 local M = {}
@@ -41,7 +46,7 @@ function resource_mt.__index(res, key)
   local kind = rawget(res, "kind")
   if not kind or kind.output_set[key] then return ref.output(rawget(res, "key"), key) end
   error(("%s has no output '%s'%s"):format(rawget(res, "key"), tostring(key),
-    names.suggest(key, kind.outputs)), 2)
+    nearest.hint(key, kind.outputs)), 2)
 end
 
 function resource_mt.__tostring(res)
@@ -77,7 +82,7 @@ local function check_field(kind, key, field, value)
   local wanted = kind.fields[field]
   if not wanted then
     error(("%s has no field '%s'%s"):format(key, tostring(field),
-      names.suggest(field, names.keys(kind.fields))), 4)
+      nearest.hint(field, keys.sorted(kind.fields))), 4)
   end
   wanted = wanted:gsub("%?$", "")
   if M.is_resource(value) then
@@ -90,7 +95,7 @@ local function check_field(kind, key, field, value)
 end
 
 local function check_required(kind, res)
-  for _, field in ipairs(names.keys(kind.fields)) do
+  for _, field in ipairs(keys.sorted(kind.fields)) do
     local optional = kind.fields[field]:match("%?$") or res.given
     if res.fields[field] == nil and not optional then
       error(("%s: field '%s' is missing"):format(res.key, field), 4)

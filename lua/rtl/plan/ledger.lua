@@ -6,7 +6,7 @@ local clock = require "rtl.clock"
 local err = require "rtl.err"
 local fs = require "rtl.fs"
 local json = require "rtl.native.json"
-local names = require "rtl.names"
+local keys = require "rtl.keys"
 
 local M = {}
 local Ledger = {}
@@ -130,7 +130,7 @@ end
 --- The intents that have no outcome, sorted by key: what a dead run may have made.
 function Ledger:open_intents()
   local state, open = self:state(), {}
-  for _, key in ipairs(names.keys(state)) do
+  for _, key in ipairs(keys.sorted(state)) do
     if state[key].state == "open" then open[#open + 1] = state[key] end
   end
   return open

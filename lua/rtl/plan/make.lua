@@ -149,26 +149,6 @@ function M.create(ctx, row, fields)
   return wait_ready(ctx, row, fields, live)
 end
 
---- Changes what lives to what is wanted, then waits. Returns live | nil, err.
-function M.update(ctx, row, fields)
-  local res = row.resource
-  if not res.kind.update then
-    return err.fail { code = "RTL-PLAN-009", doing = res.key, exit = "refused",
-      message = "can't be changed: " .. table.concat(row.reasons, "; ") }
-  end
-  local written, why = record(ctx, { event = "change", key = res.key, kind = res.kind_name,
-    name = res.name })
-  if not written then return nil, why end
-  local done, failure = res.kind.update(ctx, res, fields, row.live, row.changes)
-  if not done then return nil, failure end
-  local live, gone = res.kind.read(ctx, res, fields)
-  if not live then
-    return nil, gone or err.new { code = "RTL-PLAN-012", doing = res.key,
-      message = "is gone after it was changed" }
-  end
-  return wait_ready(ctx, row, fields, live)
-end
-
 --- What a row's resource is for the one who deletes it.
 function M.item(row)
   local res = row.resource
@@ -196,22 +176,46 @@ function M.replace(ctx, row, fields)
   return M.create(ctx, row, fields)
 end
 
---- What lives as wanted: notes in the ledger what a dead run or another machine made, and waits if
--- it is still being made.
+-- Notes in the ledger what a dead run or another machine made and this one found.
+local function adopt(ctx, row)
+  local res, live = row.resource, row.live
+  local entry = entry_of(ctx, res.key)
+  if not ctx.ledger or live.ours == false then return true end
+  if entry and entry.state == "made" and entry.id == live.id then return true end
+  if not entry or entry.state ~= "open" then
+    local begun, why = begin(ctx, row, nil)
+    if not begun then return nil, why end
+  end
+  return outcome(ctx, res, live)
+end
+
+--- What lives as wanted: nothing to do but to wait if it is still being made.
 function M.keep(ctx, row, fields)
   local res, live = row.resource, row.live
   if res.given or res.kind.ephemeral then return live end
-  local entry = entry_of(ctx, res.key)
-  if ctx.ledger and not (entry and entry.state == "made" and entry.id == live.id) and live.ours ~= false
-  then
-    local begun, why = true, nil
-    if not entry or entry.state ~= "open" then begun, why = begin(ctx, row, nil) end
-    if not begun then return nil, why end
-    local written, unwritten = outcome(ctx, res, live)
-    if not written then return nil, unwritten end
-  end
+  local written, why = adopt(ctx, row)
+  if not written then return nil, why end
   if live.ready == false then return wait_ready(ctx, row, fields, live) end
   return live
+end
+
+--- Changes what lives to what is wanted, then waits. Returns live | nil, err.
+function M.update(ctx, row, fields)
+  local res = row.resource
+  if not res.kind.update then
+    return err.fail { code = "RTL-PLAN-009", doing = res.key, exit = "refused",
+      message = "can't be changed: " .. table.concat(row.reasons, "; ") }
+  end
+  local written, why = adopt(ctx, row)
+  if not written then return nil, why end
+  local done, failure = res.kind.update(ctx, res, fields, row.live, row.changes)
+  if not done then return nil, failure end
+  local live, gone = res.kind.read(ctx, res, fields)
+  if not live then
+    return nil, gone or err.new { code = "RTL-PLAN-012", doing = res.key,
+      message = "is gone after it was changed" }
+  end
+  return wait_ready(ctx, row, fields, live)
 end
 
 return M

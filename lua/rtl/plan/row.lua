@@ -3,7 +3,7 @@
 
 local compare = require "rtl.plan.compare"
 local err = require "rtl.err"
-local names = require "rtl.names"
+local keys = require "rtl.keys"
 local ref = require "rtl.ref"
 
 local M = {}
@@ -12,7 +12,7 @@ local M = {}
 -- an unknown output is left out and listed: returns fields, { field = {"vpc/main.id"} }.
 function M.resolve(res, lookup)
   local fields, unknown = {}, {}
-  for _, field in ipairs(names.keys(res.fields)) do
+  for _, field in ipairs(keys.sorted(res.fields)) do
     local value, missing = ref.resolve(res.fields[field], lookup)
     if #missing > 0 then unknown[field] = missing else fields[field] = value end
   end
@@ -26,7 +26,8 @@ local function differences_of(ctx, res, fields, live)
 end
 
 local function describe(change)
-  return ("%s: %s → %s"):format(change.field, compare.show(change.have), compare.show(change.want))
+  local have, want = compare.show(change.have), compare.show(change.want)
+  return ("%s: %s → %s"):format(change.field, have, want)
 end
 
 local function replace_reason(kind, changes)
@@ -57,7 +58,8 @@ local function decide_replace(row, reason)
   row.action = "replace"
   table.insert(row.reasons, 1, reason)
   if row.resource.kind.replaceable == false then
-    refuse(row, "RTL-PLAN-008", "would have to be replaced, but other things stand in it: " .. reason,
+    refuse(row, "RTL-PLAN-008",
+      "would have to be replaced, but other things stand in it: " .. reason,
       "Tear the deployment down first, or take the change back")
   end
 end
@@ -94,7 +96,7 @@ function M.decide(ctx, row, lookup)
   local fields, unknown = M.resolve(row.resource, lookup)
   row.unknown, row.reasons, row.changes, row.problem = unknown, {}, {}, nil
   if row.live then decide_existing(ctx, row, fields) else decide_absent(row) end
-  for _, field in ipairs(names.keys(unknown)) do
+  for _, field in ipairs(keys.sorted(unknown)) do
     row.reasons[#row.reasons + 1] = ("%s: known once %s is made")
       :format(field, table.concat(unknown[field], ", "))
   end

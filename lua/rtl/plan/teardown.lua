@@ -4,7 +4,7 @@
 
 local err = require "rtl.err"
 local make = require "rtl.plan.make"
-local names = require "rtl.names"
+local keys = require "rtl.keys"
 local task = require "rtl.task"
 
 local M = {}
@@ -18,7 +18,7 @@ end
 local function from_ledger(ctx, kinds, items)
   local map = by_name(kinds)
   local state = ctx.ledger and ctx.ledger:state() or {}
-  for _, key in ipairs(names.keys(state)) do
+  for _, key in ipairs(keys.sorted(state)) do
     local entry = state[key]
     local kind = map[entry.kind]
     local lives = entry.state == "made" or entry.state == "open" or entry.state == "deleting"
@@ -149,7 +149,8 @@ function M.plan(ctx, kinds, options)
 end
 
 local function resource_of(item)
-  return { kind_name = item.kind_name, name = item.name or item.id, kind = item.kind, key = item.key }
+  return { kind = item.kind, kind_name = item.kind_name, name = item.name or item.id,
+    key = item.key }
 end
 
 local function tell(ctx, item, state, fields)

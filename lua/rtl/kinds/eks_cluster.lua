@@ -1,0 +1,220 @@
+--- An EKS control plane.
+-- eks_cluster "ray-train" { version = "1.36", role_arn = role.arn, subnet_ids = {…},
+--   public_cidrs = { "0.0.0.0/0" } } → cluster_name, endpoint, ca, security_group_id, arn, version
+-- Access by API entries only, no self-managed add-ons, standard support, private endpoint on.
+
+local array = require "rtl.array"
+local compare = require "rtl.plan.compare"
+local err = require "rtl.err"
+local kind = require "rtl.plan.kind"
+local prices = require "rtl.plan.prices"
+local support = require "rtl.kinds.support"
+
+local function name_of(_, res)
+  return res.given or res.name
+end
+
+local function live_of(cluster)
+  local vpc = cluster.resourcesVpcConfig or {}
+  local ca = cluster.certificateAuthority
+  local live = { id = cluster.name, cluster_name = cluster.name, arn = cluster.arn,
+    version = cluster.version, endpoint = cluster.endpoint, ca = ca and ca.data,
+    security_group_id = vpc.clusterSecurityGroupId, vpc_id = vpc.vpcId,
+    subnet_ids = vpc.subnetIds or {}, public_cidrs = vpc.publicAccessCidrs,
+    private_endpoint = vpc.endpointPrivateAccess, role_arn = cluster.roleArn,
+    support_type = cluster.upgradePolicy and cluster.upgradePolicy.supportType,
+    authentication = cluster.accessConfig and cluster.accessConfig.authenticationMode,
+    status = cluster.status }
+  if cluster.status == "FAILED" then live.failed = "the control plane failed" end
+  if cluster.status ~= "ACTIVE" then live.ready = false end
+  return live
+end
+
+local function describe(ctx, name)
+  local answer, failure = ctx:aws("eks"):describe_cluster { name = name }
+  if answer then return answer.cluster end
+  local gone = support.not_found(failure) or (failure.message or ""):find("No cluster found")
+  if gone then return nil end
+  return nil, failure
+end
+
+local function read(ctx, res)
+  local cluster, failure = describe(ctx, name_of(ctx, res))
+  if not cluster then return nil, failure end
+  if not res.given and not support.is_ours(ctx, cluster.tags or {}) then
+    return nil, support.stranger(res, "cluster " .. cluster.name)
+  end
+  return live_of(cluster)
+end
+
+local function diff(_, res, f, live)
+  local changes = compare.fields({ "version", "role_arn", "authentication", "support_type" },
+    { version = f.version, role_arn = f.role_arn, authentication = not res.given and "API" or nil,
+      support_type = not res.given and "STANDARD" or nil }, live)
+  if f.subnet_ids and not compare.same_set(f.subnet_ids, live.subnet_ids) then
+    changes[#changes + 1] = { field = "subnet_ids", want = f.subnet_ids, have = live.subnet_ids }
+  end
+  if f.public_cidrs and not compare.same_set(f.public_cidrs, live.public_cidrs) then
+    changes[#changes + 1] = { field = "public_cidrs", want = f.public_cidrs,
+      have = live.public_cidrs }
+  end
+  return changes
+end
+
+local function request(ctx, res, f, token)
+  return { name = res.name, version = f.version, roleArn = f.role_arn,
+    resourcesVpcConfig = { subnetIds = f.subnet_ids, endpointPublicAccess = true,
+      endpointPrivateAccess = true, publicAccessCidrs = f.public_cidrs or array { "0.0.0.0/0" } },
+    accessConfig = { authenticationMode = "API", bootstrapClusterCreatorAdminPermissions = true },
+    bootstrapSelfManagedAddons = false,
+    upgradePolicy = { supportType = "STANDARD" },
+    logging = f.log_types and { clusterLogging = array { {
+      types = f.log_types, enabled = true } } } or nil,
+    tags = ctx:tags_for(res), clientRequestToken = token }
+end
+
+-- What EKS says while IAM has not told it of a new role yet. Other such texts are final.
+local ROLE_TEXTS = { "error in role params", "could not be assumed", "does not exist",
+  "doesn't have the amazon eks managed policies", "iam role's policy must include" }
+
+local function role_not_seen(failure)
+  if failure.code ~= "InvalidParameterException" then return false end
+  local text = failure.message:lower()
+  for _, part in ipairs(ROLE_TEXTS) do
+    if text:find(part, 1, true) then return true end
+  end
+  return false
+end
+
+local function create(ctx, res, f, token)
+  local answer, failure = support.insist(ctx, res, 120, role_not_seen, function ()
+    return ctx:aws("eks"):create_cluster(request(ctx, res, f, token))
+  end)
+  if answer then return live_of(answer.cluster) end
+  if failure.code == "UnsupportedAvailabilityZoneException" then
+    failure.hint = "EKS refuses this zone for control planes; valid here: "
+      .. table.concat(failure.fields and failure.fields.validZones or {}, ", ")
+  end
+  return nil, failure
+end
+
+local function issues_of(cluster)
+  local texts = {}
+  for _, issue in ipairs(cluster.health and cluster.health.issues or {}) do
+    texts[#texts + 1] = ("%s: %s"):format(issue.code, issue.message or "")
+  end
+  return table.concat(texts, "; ")
+end
+
+local function wait(ctx, res)
+  return support.wait({ ctx = ctx, res = res, every = 15, limit = 2400, what = "ACTIVE" },
+    function ()
+      local cluster, failure = describe(ctx, name_of(ctx, res))
+      if failure then return nil, failure end
+      if not cluster then return false, "not visible yet" end
+      if cluster.status == "ACTIVE" then return live_of(cluster) end
+      if cluster.status == "FAILED" or cluster.status == "DELETING" then
+        return nil, err.new { code = "RTL-PLAN-017", doing = res.key,
+          message = ("the control plane is %s: %s"):format(cluster.status, issues_of(cluster)) }
+      end
+      local issues = issues_of(cluster)
+      return false, cluster.status .. (issues ~= "" and ": " .. issues or "")
+    end)
+end
+
+-- One update at a time: EKS answers ResourceInUse for a second one.
+local function run_update(ctx, res, params)
+  local answer, failure = support.insist(ctx, res, 1200, function (refused)
+    return refused.code == "ResourceInUseException"
+  end, function () return ctx:aws("eks"):update_cluster_config(params) end)
+  if not answer then return nil, failure end
+  return support.wait({ ctx = ctx, res = res, every = 10, limit = 1800, what = "update" },
+    function ()
+      local now, refused = ctx:aws("eks"):describe_update {
+        name = params.name, updateId = answer.update.id }
+      if not now then return nil, refused end
+      if now.update.status == "Successful" then return true end
+      if now.update.status == "InProgress" then return false, "update in progress" end
+      local problem = now.update.errors and now.update.errors[1] or {}
+      return nil, err.new { code = problem.errorCode or "RTL-PLAN-017", doing = res.key,
+        message = problem.errorMessage or "the update " .. now.update.status }
+    end)
+end
+
+local function update(ctx, res, f, live, changes)
+  for _, change in ipairs(changes) do
+    local params = { name = live.id }
+    if change.field == "public_cidrs" then
+      params.resourcesVpcConfig = { publicAccessCidrs = f.public_cidrs,
+        endpointPublicAccess = true, endpointPrivateAccess = true }
+    elseif change.field == "subnet_ids" then
+      params.resourcesVpcConfig = { subnetIds = f.subnet_ids }
+    elseif change.field == "authentication" then
+      params.accessConfig = { authenticationMode = "API" }
+    elseif change.field == "support_type" then
+      params.upgradePolicy = { supportType = "STANDARD" }
+    else
+      return err.fail { code = "RTL-PLAN-009", doing = res.key, exit = "refused",
+        message = ("the %s of a living cluster is not changed by rtl"):format(change.field) }
+    end
+    local done, failure = run_update(ctx, res, params)
+    if not done then return nil, failure end
+  end
+  return true
+end
+
+local function delete(ctx, item)
+  local name = item.id or item.name
+  local function act()
+    local done, failure = ctx:aws("eks"):delete_cluster { name = name }
+    if not done and (failure.message or ""):find("No cluster found") then return true end
+    return done, failure
+  end
+  local done, failure = support.delete(ctx, item, act, { limit = 3600 })
+  if not done then return nil, failure end
+  return support.wait({ ctx = ctx, res = item, every = 15, limit = 3600, what = "deleted" },
+    function ()
+      local cluster, refused = describe(ctx, name)
+      if refused then return nil, refused end
+      return cluster == nil, cluster and cluster.status
+    end)
+end
+
+local function find(ctx)
+  local list, failure = ctx:aws("eks"):all("list_clusters", {})
+  if not list then return nil, failure end
+  local found = {}
+  for _, name in ipairs(list) do
+    local cluster, refused = describe(ctx, name)
+    if refused then return nil, refused end
+    if cluster and support.is_ours(ctx, cluster.tags or {}) then
+      found[#found + 1] = { id = name, name = name, hourly = prices.eks_cluster,
+        outputs = live_of(cluster) }
+    end
+  end
+  return found
+end
+
+return kind.define {
+  name = "eks_cluster",
+  outputs = { "cluster_name", "endpoint", "ca", "security_group_id", "vpc_id", "arn", "version" },
+  fields = { version = "string", role_arn = "string", subnet_ids = "list", public_cidrs = "list?",
+    log_types = "list?" },
+  identity = { "version" },
+  known = function (ctx, res) return { cluster_name = name_of(ctx, res) } end,
+  read = read,
+  diff = diff,
+  replaceable = false,
+  create = create,
+  update = update,
+  delete = delete,
+  tokened = true,
+  ready = { wait = wait, usual = 600, delete_usual = 300 },
+  depends = { "iam_role", "subnet", "security_group", "vpc" },
+  cost = function () return { hourly = prices.eks_cluster, what = "EKS control plane" } end,
+  find = find,
+  describe = describe,
+  role_not_seen = role_not_seen,
+  actions = { "eks:CreateCluster", "eks:DescribeCluster", "eks:ListClusters", "eks:TagResource",
+    "eks:UpdateClusterConfig", "eks:DescribeUpdate", "eks:DeleteCluster" },
+}

@@ -1,0 +1,197 @@
+--- What the kinds share: tags, look-ups by id and tag, waits with causes, patient deletes.
+
+local array = require "rtl.array"
+local clock = require "rtl.clock"
+local err = require "rtl.err"
+local errors = require "rtl.aws.errors"
+local keys = require "rtl.keys"
+local task = require "rtl.task"
+
+local M = {}
+
+M.not_found = errors.not_found
+M.exists = errors.exists
+
+--- A tag table as AWS' list of {Key, Value}, sorted by key.
+function M.tag_list(tags)
+  local list = array {}
+  for key, value in keys.pairs(tags) do list[#list + 1] = { Key = key, Value = tostring(value) } end
+  return list
+end
+
+--- TagSpecifications of a create: the resource's tags on one or more resource types.
+function M.tag_specifications(ctx, res, ...)
+  local list = array {}
+  for _, kind in ipairs { ... } do
+    list[#list + 1] = { ResourceType = kind, Tags = M.tag_list(ctx:tags_for(res)) }
+  end
+  return list
+end
+
+--- AWS' list of {Key, Value} as a table.
+function M.tags_of(list)
+  local tags = {}
+  for _, tag in ipairs(list or {}) do tags[tag.Key] = tag.Value end
+  return tags
+end
+
+--- Whether these tags say that the deployment made it.
+function M.is_ours(ctx, tags)
+  return tags["rtl:deployment"] == ctx.deployment
+end
+
+--- The error for a thing that has our name but not our tag.
+function M.stranger(res, what)
+  return err.new { code = "RTL-PLAN-005", doing = res.key, exit = "refused",
+    message = what .. " exists and does not carry this deployment's tag",
+    hint = "Choose another deployment name, or give it to rtl in the settings instead" }
+end
+
+local function filter(name, ...)
+  return { Name = name, Values = array { ... } }
+end
+
+M.filter = filter
+
+--- The filters that find this resource by its tags.
+function M.own_filters(ctx, res)
+  return array { filter("tag:rtl:deployment", ctx.deployment), filter("tag:rtl:resource", res.key) }
+end
+
+--- The filter that finds everything of the deployment.
+function M.deployment_filters(ctx)
+  return array { filter("tag:rtl:deployment", ctx.deployment) }
+end
+
+-- The id to look for first: the given one, else the ledger's: tags of what was just made may not be
+-- found for some seconds.
+local function known_id(ctx, res)
+  if res.given then return res.given end
+  local entry = ctx.ledger and ctx.ledger:state()[res.key]
+  return entry and entry.state == "made" and entry.id or nil
+end
+
+local function several(res, found, id_member)
+  local ids = {}
+  for _, item in ipairs(found) do ids[#ids + 1] = tostring(item[id_member]) end
+  table.sort(ids)
+  return err.new { code = "RTL-PLAN-015", doing = res.key, exit = "refused",
+    message = "carried by several: " .. table.concat(ids, ", "),
+    hint = "Tear the deployment down, or take the tags off the ones that are not wanted" }
+end
+
+local function alive(found, gone)
+  local list = {}
+  for _, item in ipairs(found) do
+    if not (gone and gone(item)) then list[#list + 1] = item end
+  end
+  return list
+end
+
+--- Looks an EC2 thing up: by given or ledger id, else by tags. spec: op ("describe_vpcs"), items
+-- ("Vpcs"), id ("VpcId", member), id_filter ("vpc-id"), gone (function(item): is on its way out),
+-- filters (member name, default "Filters"), paged (default true).
+-- Returns item | nil | nil, err (RTL-PLAN-015 when several carry the tags).
+function M.look_up(ctx, res, spec)
+  local id = known_id(ctx, res)
+  if id then
+    local found, failure = M.list(ctx, spec, array { filter(spec.id_filter, id) })
+    if not found then return nil, failure end
+    found = alive(found, spec.gone)
+    if found[1] or res.given then return found[1] end
+  end
+  local found, failure = M.list(ctx, spec, M.own_filters(ctx, res))
+  if not found then return nil, failure end
+  found = alive(found, spec.gone)
+  if #found > 1 then return nil, several(res, found, spec.id) end
+  return found[1]
+end
+
+--- One describe call with filters: array of items | nil, err.
+function M.list(ctx, spec, filters)
+  local ec2 = ctx:aws "ec2"
+  local params = { [spec.filters or "Filters"] = filters }
+  if spec.paged ~= false then return ec2:all(spec.op, params) end
+  local answer, failure = ec2:call(spec.op, params)
+  return answer and answer[spec.items], failure
+end
+
+--- Everything of the deployment that a describe call shows, for teardown: array of {name, id,
+-- outputs}. `outputs_of(item)` makes the outputs.
+function M.find(ctx, spec, outputs_of)
+  local found, failure = M.list(ctx, spec, M.deployment_filters(ctx))
+  if not found then return nil, failure end
+  local list = {}
+  for _, item in ipairs(alive(found, spec.gone)) do
+    local tags = M.tags_of(item.Tags or item.TagSet)
+    list[#list + 1] = { id = item[spec.id], outputs = outputs_of and outputs_of(item) or {},
+      name = (tags["rtl:resource"] or ""):match("/(.*)$") or item[spec.id] }
+  end
+  return list
+end
+
+--- Waits until `look()` gives something. look() returns a value (done), false and a text (what it
+-- waits for), or nil and an error (can't come any more). options: ctx, res, every (s, 10), limit
+-- (s, required), what (text). RTL-PLAN-014 when the limit passes.
+function M.wait(options, look)
+  local began, detail = clock.mono(), nil
+  while true do
+    local value, more = look()
+    if value then return value end
+    if value == nil then return nil, more end
+    detail = more or detail
+    if detail then options.ctx:waiting(options.res, detail) end
+    if clock.mono() - began >= options.limit then
+      return nil, err.new { code = "RTL-PLAN-014", doing = options.res.key,
+        message = ("%s: not after %d s%s"):format(options.what or "ready", options.limit,
+          detail and " (" .. detail .. ")" or "") }
+    end
+    task.sleep(options.every or 10)
+  end
+end
+
+--- Calls `act()` again while it fails in a way that passes: `passing(err)` says which. Waits 2 s,
+-- then longer, at most `limit` seconds in all. Returns act's results.
+function M.insist(ctx, res, limit, passing, act)
+  local began, pause = clock.mono(), 2
+  while true do
+    local value, failure = act()
+    if value or not (failure and passing(failure)) then return value, failure end
+    if clock.mono() - began + pause > limit then return nil, failure end
+    ctx:waiting(res, failure.message)
+    task.sleep(pause)
+    pause = math.min(pause * 1.5, 15)
+  end
+end
+
+--- A delete: what is not there is deleted; what is in use is tried again for `limit` seconds (900).
+-- `act()` makes the call. `blockers()` may name what stands in the way.
+function M.delete(ctx, item, act, options)
+  options = options or {}
+  local done, failure = M.insist(ctx, item, options.limit or 900, errors.in_use, function ()
+    local answer, refused = act()
+    if not answer and errors.not_found(refused) then return true end
+    return answer, refused
+  end)
+  if done then return true end
+  local names = options.blockers and errors.in_use(failure) and options.blockers()
+  if names and #names > 0 then
+    return nil, err.wrap(failure, { code = "RTL-PLAN-016", doing = item.key,
+      message = "still used by " .. table.concat(names, ", ") })
+  end
+  return nil, failure
+end
+
+--- Turns "not found" into absence: value | nil | nil, err.
+function M.absent_if_missing(value, failure)
+  if value then return value end
+  if failure and errors.not_found(failure) then return nil end
+  return nil, failure
+end
+
+--- The last part of an ARN or path.
+function M.tail(text)
+  return text and text:match("([^/]+)$")
+end
+
+return M
