@@ -168,7 +168,8 @@ end
 -- `act()` makes the call. `blockers()` may name what stands in the way.
 function M.delete(ctx, item, act, options)
   options = options or {}
-  local done, failure = M.insist(ctx, item, options.limit or 900, errors.in_use, function ()
+  local limit = item.hurry and 30 or options.limit or 900
+  local done, failure = M.insist(ctx, item, limit, errors.in_use, function ()
     local answer, refused = act()
     if not answer and errors.not_found(refused) then return true end
     return answer, refused

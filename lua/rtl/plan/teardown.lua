@@ -95,11 +95,17 @@ local function drop_phantoms(items)
   return kept
 end
 
--- a must go before b: a needs b by the ledger, or a's kind stands in b's kind.
-local function stands_in(a, b)
+-- Whether the ledger says that a needs b.
+local function needs(a, b)
   for _, key in ipairs(a.deps or {}) do
     if key == b.key then return true end
   end
+  return false
+end
+
+-- a must go before b: a needs b by the ledger, or a's kind stands in b's kind.
+local function stands_in(a, b)
+  if needs(a, b) then return true end
   for _, name in ipairs(a.kind.depends or {}) do
     if name == b.kind_name then return true end
   end
@@ -167,15 +173,21 @@ local function protected_delete(ctx, item)
   error(gone, 0)
 end
 
+local function leave(ctx, item, result, failure, state)
+  item.left, item.err = true, failure
+  result.left[#result.left + 1] = item
+  tell(ctx, item, state, { err = failure })
+end
+
+-- What could not go keeps what it surely needs; where only the kinds say so, it is tried, but not
+-- for long (`hurry`).
 local function delete_one(ctx, item, result)
   for _, other in ipairs(item.before or {}) do
-    if other.left then
-      item.left = true
-      result.left[#result.left + 1] = item
-      item.err = err.new { code = "RTL-PLAN-013", doing = item.key,
-        message = other.key .. " still stands in it" }
-      return tell(ctx, item, "skipped", { err = item.err })
+    if other.left and needs(other, item) then
+      return leave(ctx, item, result, err.new { code = "RTL-PLAN-013", doing = item.key,
+        message = other.key .. " still stands in it" }, "skipped")
     end
+    item.hurry = item.hurry or other.left
   end
   tell(ctx, item, "deleting")
   local gone, failure = protected_delete(ctx, item)
@@ -183,9 +195,7 @@ local function delete_one(ctx, item, result)
     result.removed[#result.removed + 1] = item
     return tell(ctx, item, "deleted")
   end
-  item.left, item.err = true, failure
-  result.left[#result.left + 1] = item
-  tell(ctx, item, "failed", { err = failure })
+  leave(ctx, item, result, failure, "failed")
 end
 
 --- Deletes the items, in parallel, each after all that stand in it: { removed, left }.
