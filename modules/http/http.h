@@ -9,6 +9,7 @@
 #ifndef RTL_HTTP_HTTP_H
 #define RTL_HTTP_HTTP_H
 
+#include "http/buffer.h"
 #include "http/multi.h"
 
 /* Why a transfer failed; names for Lua in rtl_http_error_name(). */
@@ -30,11 +31,6 @@ enum rtl_http_error {
   RTL_HTTP_MEMORY,
 };
 const char *rtl_http_error_name(enum rtl_http_error error);
-
-struct rtl_span {
-  const char *bytes;
-  size_t size;
-};
 
 /* How to reach the other end; common to requests and streams. Texts are NUL-terminated; NULL: the
  * default. */
@@ -63,14 +59,6 @@ struct rtl_http_options {
   size_t max_headers, max_body; /* max_body 0: no limit */
   int64_t timeout_ns, idle_ns;  /* 0: none */
 };
-
-/* Growing memory; zeroed is empty. */
-struct rtl_buffer {
-  char *bytes;
-  size_t size, capacity;
-};
-int rtl_buffer_add(struct rtl_buffer *buffer, const char *bytes, size_t size); /* -1: no memory */
-void rtl_buffer_free(struct rtl_buffer *buffer);                               /* wipes */
 
 /* What libcurl borrows from the owner of a route: wiped and freed with it. */
 struct rtl_http_hold {
