@@ -3,9 +3,10 @@
 -- `use` takes an implementation, the native one (libcurl) is the default.
 --
 -- An implementation is { request = fn(req) → answer | nil, err; connect = fn(req) → bytes | nil,
--- err; describe = fn() → { name =, unconfirmed = {…} } }. It gets normalised requests (see request);
--- an answer is { status =, reason =, headers = {{name, value}, …}, body = bytes } or, instead of
--- body, { read = fn() → bytes | nil | nil, err; close = fn() }; bytes is { read, write, close }.
+-- err; describe = fn() → { name =, unconfirmed = {…} } }. It gets normalised requests (see
+-- M.request); an answer is { status =, reason =, headers = {{name, value}, …}, body = bytes } or,
+-- instead of body, { read = fn() → bytes | nil | nil, err; close = fn() }; what connect gives is
+-- { read = fn(max), write = fn(bytes), close = fn() }.
 
 local err = require "rtl.err"
 local host = require "rtl.native.host"
@@ -55,7 +56,7 @@ local FRAMING = { ["content-length"] = true, ["transfer-encoding"] = true }
 local function add_header(list, name, value)
   if type(name) ~= "string" then misuse("request", "header names are strings") end
   if type(value) == "number" then value = tostring(value) end
-  if not is_bytes(value) then misuse("request", "header '" .. name .. "' is no string or secret") end
+  if not is_bytes(value) then misuse("request", "header " .. name .. " is no string or secret") end
   if not FRAMING[name:lower()] then list[#list + 1] = { name, value } end
 end
 
@@ -79,7 +80,7 @@ end
 local function seconds_of(name, value, default, field)
   if value == nil then return default end
   if value == false then return nil end
-  if type(value) ~= "number" or not (value > 0) then
+  if type(value) ~= "number" or value ~= value or value <= 0 then
     misuse(name, field .. " is no number of seconds above 0")
   end
   return value
@@ -124,7 +125,9 @@ local function normalised(req)
   r.method = (req.method or "GET"):upper()
   r.headers = headers_of(req.headers)
   r.body, r.length = req.body, req.length
-  for _, flag in ipairs { "once", "stream", "gzip", "secret_body" } do r[flag] = not not req[flag] end
+  for _, flag in ipairs { "once", "stream", "gzip", "secret_body" } do
+    r[flag] = not not req[flag]
+  end
   r.timeout = seconds_of("request", req.timeout, nil, "timeout")
   r.idle = seconds_of("request", req.idle, IDLE, "idle")
   r.max_headers = req.max_headers or MAX_HEADERS
@@ -217,8 +220,8 @@ end
 -- dead kept-alive connection), stream (the body by res:read()), gzip (ask for it and decode),
 -- secret_body (res.body is a secret), max_body (bytes, 64 MiB; not for stream), max_headers (256
 -- KiB), timeout (seconds for all of it), idle (seconds without a byte either way, 60; false: no
--- limit), connect_timeout (10), tls = { ca, cert, key (PEM texts), ca_file, server_name, insecure },
--- proxy (URL; false: none; nil: as the environment says).
+-- limit), connect_timeout (10), tls = { ca, cert, key (PEM texts), ca_file, server_name,
+-- insecure }, proxy (URL; false: none; nil: as the environment says).
 -- Returns { status, reason, headers (small names, repeats joined by ", "), header_list, body } or,
 -- for a stream, with read() and close(); or nil and an error RTL-NET-…, whose `sent` says that the
 -- request may have taken effect.

@@ -72,6 +72,17 @@ int crypto_sha256(const void *bytes, size_t size, unsigned char out[CRYPTO_SHA25
   return crypto_load() == NULL && digest(sha256, bytes, size, out);
 }
 
+int crypto_sha1(const void *bytes, size_t size, unsigned char out[CRYPTO_SHA1_SIZE]) {
+  static EVP_MD *sha1;
+  if (crypto_load() != NULL) {
+    return 0;
+  }
+  if (sha1 == NULL) {
+    sha1 = p_EVP_MD_fetch(NULL, "SHA1", NULL);
+  }
+  return sha1 != NULL && digest(sha1, bytes, size, out);
+}
+
 int crypto_md5(const void *bytes, size_t size, unsigned char out[CRYPTO_MD5_SIZE]) {
   static EVP_MD *md5;
   if (crypto_load() != NULL) {

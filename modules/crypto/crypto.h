@@ -1,4 +1,4 @@
-/* SHA-256, MD5 and HMAC by OpenSSL's libcrypto, which is loaded on first use: a script that hashes
+/* SHA-256, SHA-1, MD5 and HMAC by OpenSSL's libcrypto, which is loaded on first use: a script that hashes
  * nothing does not pay for it. Pure C. One thread only: the context is shared. All arguments are
  * borrowed. */
 #ifndef RTL_CRYPTO_H
@@ -6,13 +6,14 @@
 
 #include <stddef.h>
 
-enum { CRYPTO_SHA256_SIZE = 32, CRYPTO_MD5_SIZE = 16 };
+enum { CRYPTO_SHA256_SIZE = 32, CRYPTO_SHA1_SIZE = 20, CRYPTO_MD5_SIZE = 16 };
 
 /* Loads libcrypto if it is not loaded yet. NULL, or why it can't be had (static text). The functions
  * below do it by themselves and return 0 when it fails. */
 const char *crypto_load(void);
 
 int crypto_sha256(const void *bytes, size_t size, unsigned char out[CRYPTO_SHA256_SIZE]);
+int crypto_sha1(const void *bytes, size_t size, unsigned char out[CRYPTO_SHA1_SIZE]);
 int crypto_md5(const void *bytes, size_t size, unsigned char out[CRYPTO_MD5_SIZE]);
 
 /* SHA-256 of bytes that come in pieces. */

@@ -49,6 +49,15 @@ static int l_sha256_hex(lua_State *L) {
   return crypto_sha256(bytes, size, out) ? push_hex(L, out, sizeof out) : unavailable(L);
 }
 
+/*** crypto.sha1(bytes) → string or nil, err
+ * The 20 raw bytes of SHA-1, for protocols that ask for it (WebSocket's handshake). */
+static int l_sha1(lua_State *L) {
+  size_t size;
+  unsigned char out[CRYPTO_SHA1_SIZE];
+  const char *bytes = rtl_check_bytes(L, 1, &size);
+  return crypto_sha1(bytes, size, out) ? push_raw(L, out, sizeof out) : unavailable(L);
+}
+
 /*** crypto.md5(bytes) → string or nil, err
  * The 16 raw bytes of MD5, for checksums that a protocol asks for. */
 static int l_md5(lua_State *L) {
@@ -219,6 +228,7 @@ int luaopen_rtl_native_crypto(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"sha256", l_sha256},
       {"sha256_hex", l_sha256_hex},
+      {"sha1", l_sha1},
       {"md5", l_md5},
       {"hmac_sha256", l_hmac_sha256},
       {"hex", l_hex},

@@ -27,8 +27,8 @@ return {
   },
   ["RTL-NET-005"] = {
     title = "Connecting took too long",
-    cause = "No connection (with TLS and proxy) stood within the connect time-out. Packets that are "
-      .. "dropped rather than refused look like this: a security group, a firewall, a wrong route.",
+    cause = "No connection (with TLS and proxy) stood within the connect time-out. Packets that "
+      .. "are dropped rather than refused look like this: a security group, a firewall, a route.",
     next = "Check the way to the host; a private endpoint needs a VPN or a bastion.",
   },
   ["RTL-NET-006"] = {
@@ -80,15 +80,15 @@ return {
   },
   ["RTL-NET-015"] = {
     title = "Already closed",
-    cause = "A request or stream was used after it was closed, or closed while someone waited on it.",
+    cause = "A request or stream was used after it was closed, or closed while someone waited.",
     next = "Usually the consequence of another error or of an end that was asked for.",
   },
   ["RTL-NET-020"] = {
     title = "WebSocket refused",
     cause = "The server answered the upgrade with something else than 101, or with a wrong key or "
       .. "protocol. Status and body of the answer are in the error.",
-    next = "Look at the status: 401 and 403 are permissions, 404 a wrong path, 400 a wrong protocol. "
-      .. "Some proxies let no upgrade through.",
+    next = "Look at the status: 401 and 403 are permissions, 404 a wrong path, 400 a wrong "
+      .. "protocol. Some proxies let no upgrade through.",
   },
   ["RTL-NET-021"] = {
     title = "WebSocket protocol broken",

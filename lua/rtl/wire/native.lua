@@ -226,17 +226,18 @@ local function reading(stream, req)
   end
 end
 
+-- The bytes join the stream's queue at once, so that they leave in the order of the calls; then one
+-- task at a time waits until all are gone.
 local function writing(stream, req)
   local one = task.limit(1)
   local w = waiting(stream, "write_token", function (handle) return handle:flushed() end)
-  local function write(bytes)
+  return function (bytes)
     if stream.closed then return failure(req, "closed", "the stream is closed", true) end
     stream.handle:write(bytes)
-    local state, a, b = task.await(w)
+    local state, a, b = one:with(task.await, w)
     if state == "failed" then return failure(req, a, b, true) end
     return true
   end
-  return function (bytes) return one:with(write, bytes) end
 end
 
 local function http_url(url)
