@@ -381,10 +381,13 @@ end
 local group_methods = {}
 local group_mt = { __index = group_methods, __name = "rtl.group" }
 
-local function fail_group(g, e)
-  if not M.is_cancelled(e) and not g.failure then
-    g.failure = { e }
+-- `own`: the scope of the task that has raised `e`; nil for the group's function.
+local function fail_group(g, e, own)
+  if not M.is_cancelled(e) then
+    g.failure = g.failure or { e }
     cancel(g.scope, "another task of its group failed")
+  elseif e.scope ~= own and e.scope ~= g.scope then
+    g.cancelled = e -- from around the group: it goes on out
   end
 end
 
@@ -405,7 +408,7 @@ local function new_group(scope)
   local g = setmetatable({ scope = scope, pending = 0, waiters = {} }, group_mt)
   function g.on_end(task)
     g.pending = g.pending - 1
-    if not task.ok then fail_group(g, task.results[1]) end
+    if not task.ok then fail_group(g, task.results[1], task.own) end
     wake_all(g.waiters)
   end
   return g
@@ -419,8 +422,8 @@ local function leave_group(task, g, ok, ...)
   end
   leave_scope(task, g.scope)
   if g.failure then error(g.failure[1], 0) end
+  if g.cancelled then error(g.cancelled, 0) end
   if ok then return ... end
-  if (...).scope ~= g.scope then error(..., 0) end
 end
 
 --- Calls `f(g)`, where g:spawn starts tasks, and returns what f returns when all of them have

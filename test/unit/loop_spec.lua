@@ -36,9 +36,9 @@ describe("loop", function ()
     local _ <close> = child
     local _ <close> = stdin
     local _ <close> = stdout
+    assert.same({ false }, { stdout:take() })
     stdin:start("x")
     assert.same({ true, true }, { stdin:take() })
-    assert.same({ false }, { stdout:take() })
     assert.is_true(wait_for(stdout:token()))
     assert.same({}, loop.wait(0.01))
     assert.same({ true, "x" }, { stdout:take() })
