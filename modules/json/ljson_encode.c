@@ -16,27 +16,13 @@ struct tree {
   char *text;
 };
 
-/* A table that is being written; the chain leads to the outermost one. */
-struct frame {
-  const struct frame *up;
-  const void *table;
-  const char *key;   /* of the value being written, or NULL: then index */
-  lua_Integer index;
-  size_t depth;
-};
-
 struct writer {
   lua_State *L;
   struct tree *tree;
   int secrets; /* whether secrets may be written */
 };
 
-struct key {
-  const char *bytes; /* borrowed from the table */
-  size_t size;
-};
-
-static void write_value(struct writer *w, cJSON *parent, const struct frame *up);
+static void write_value(struct writer *w, cJSON *parent, const struct rtl_frame *up);
 
 static int tree_close(lua_State *L) {
   struct tree *tree = luaL_checkudata(L, 1, TREE);
@@ -57,31 +43,12 @@ static struct tree *push_tree(lua_State *L) {
   return tree;
 }
 
-/* Pushes where in the value the writer is: "value.spec.items[2]". */
-static const char *push_place(lua_State *L, const struct frame *at) {
-  if (at == NULL) {
-    return lua_pushliteral(L, "value");
-  }
-  luaL_checkstack(L, 8, "JSON place");
-  push_place(L, at->up);
-  if (at->key != NULL) {
-    lua_pushfstring(L, ".%s", at->key);
-  } else if (at->index > 0) {
-    lua_pushfstring(L, "[%I]", (LUAI_UACINT)at->index);
-  } else {
-    lua_pushliteral(L, "");
-  }
-  lua_concat(L, 2);
-  return lua_tostring(L, -1);
-}
-
-static void refuse(const struct writer *w, const struct frame *up, const char *what) {
-  luaL_checkstack(w->L, 8, "JSON place");
-  luaL_error(w->L, "json.encode: %s: %s", push_place(w->L, up), what);
+static void refuse(const struct writer *w, const struct rtl_frame *at, const char *what) {
+  rtl_frame_refuse(w->L, "json.encode", at, what);
 }
 
 /* Hangs `item` (taken; NULL means no memory) below `parent`, or makes it the root. */
-static cJSON *attach(struct writer *w, cJSON *parent, const struct frame *up, cJSON *item) {
+static cJSON *attach(struct writer *w, cJSON *parent, const struct rtl_frame *up, cJSON *item) {
   int done = item != NULL;
   if (done && parent == NULL) {
     w->tree->root = item;
@@ -97,7 +64,7 @@ static cJSON *attach(struct writer *w, cJSON *parent, const struct frame *up, cJ
   return item;
 }
 
-static void write_string(struct writer *w, cJSON *parent, const struct frame *up) {
+static void write_string(struct writer *w, cJSON *parent, const struct rtl_frame *up) {
   size_t size;
   const char *bytes = rtl_test_bytes(w->L, -1, &size);
   if (bytes == NULL) {
@@ -120,7 +87,7 @@ static void write_string(struct writer *w, cJSON *parent, const struct frame *up
   attach(w, parent, up, raw);
 }
 
-static void write_number(struct writer *w, cJSON *parent, const struct frame *up) {
+static void write_number(struct writer *w, cJSON *parent, const struct rtl_frame *up) {
   char text[JSON_NUMBER_SIZE];
   if (lua_isinteger(w->L, -1)) {
     json_print_integer(lua_tointeger(w->L, -1), text);
@@ -130,7 +97,7 @@ static void write_number(struct writer *w, cJSON *parent, const struct frame *up
   attach(w, parent, up, cJSON_CreateRaw(text));
 }
 
-static void write_array(struct writer *w, cJSON *array, struct frame *frame, lua_Unsigned length) {
+static void write_array(struct writer *w, cJSON *array, struct rtl_frame *frame, lua_Unsigned length) {
   for (lua_Integer i = 1; i <= (lua_Integer)length; i++) {
     frame->index = i;
     lua_rawgeti(w->L, -1, i);
@@ -139,42 +106,16 @@ static void write_array(struct writer *w, cJSON *array, struct frame *frame, lua
   }
 }
 
-static int compare_keys(const void *a, const void *b) {
-  const struct key *x = a;
-  const struct key *y = b;
-  int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
-  return order != 0 ? order : (x->size > y->size) - (x->size < y->size);
-}
-
-/* Pushes the sorted keys of the table on top of the stack; their number goes to `count`. */
-static struct key *push_keys(struct writer *w, const struct frame *frame, size_t *count) {
-  lua_State *L = w->L;
-  int table = lua_gettop(L);
-  size_t n = 0;
-  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
-    n++;
+static void write_object(struct writer *w, cJSON *object, struct rtl_frame *frame) {
+  size_t count = 0;
+  const struct rtl_key *keys = rtl_push_sorted_keys(w->L, -1, &count);
+  if (keys == NULL) {
+    refuse(w, frame, "an object with a key that is no string (or an array without index 1)");
   }
-  struct key *keys = lua_newuserdatauv(L, n * sizeof *keys, 0);
-  *count = n;
-  n = 0;
-  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) {
-      refuse(w, frame, "an object with a key that is no string (or an array without index 1)");
-    }
-    keys[n].bytes = lua_tolstring(L, -2, &keys[n].size);
-    if (!json_is_plain(keys[n].bytes, keys[n].size)) {
+  for (size_t i = 0; i < count; i++) {
+    if (!json_is_plain(keys[i].bytes, keys[i].size)) {
       refuse(w, frame, "a key that is not UTF-8 text");
     }
-    n++;
-  }
-  qsort(keys, n, sizeof *keys, compare_keys);
-  return keys;
-}
-
-static void write_object(struct writer *w, cJSON *object, struct frame *frame) {
-  size_t count;
-  const struct key *keys = push_keys(w, frame, &count);
-  for (size_t i = 0; i < count; i++) {
     frame->key = keys[i].bytes;
     lua_pushlstring(w->L, keys[i].bytes, keys[i].size);
     lua_rawget(w->L, -3);
@@ -184,18 +125,13 @@ static void write_object(struct writer *w, cJSON *object, struct frame *frame) {
   lua_pop(w->L, 1);
 }
 
-static void write_table(struct writer *w, cJSON *parent, const struct frame *up) {
-  struct frame frame = {.up = up, .table = lua_topointer(w->L, -1)};
-  frame.depth = up == NULL ? 1 : up->depth + 1;
-  if (frame.depth > JSON_MAX_DEPTH) {
-    refuse(w, up, "nested deeper than 256 levels");
-  }
-  for (const struct frame *at = up; at != NULL; at = at->up) {
-    if (at->table == frame.table) {
-      refuse(w, up, "a table that contains itself");
-    }
-  }
+static void write_table(struct writer *w, cJSON *parent, const struct rtl_frame *up) {
+  struct rtl_frame frame;
   lua_Unsigned length = 0;
+  const char *wrong = rtl_frame_enter(w->L, &frame, up);
+  if (wrong != NULL) {
+    refuse(w, up, wrong);
+  }
   switch (rtl_table_shape(w->L, -1, &length)) {
     case RTL_ARRAY: write_array(w, attach(w, parent, up, cJSON_CreateArray()), &frame, length); break;
     case RTL_OBJECT: write_object(w, attach(w, parent, up, cJSON_CreateObject()), &frame); break;
@@ -205,7 +141,7 @@ static void write_table(struct writer *w, cJSON *parent, const struct frame *up)
 }
 
 /* Writes the value on top of the stack and leaves it there. */
-static void write_value(struct writer *w, cJSON *parent, const struct frame *up) {
+static void write_value(struct writer *w, cJSON *parent, const struct rtl_frame *up) {
   luaL_checkstack(w->L, 10, "JSON");
   switch (lua_type(w->L, -1)) {
     case LUA_TTABLE: write_table(w, parent, up); break;

@@ -1,8 +1,12 @@
-/* null and the array mark. A light userdata and one shared metatable, so that C can make both
- * without asking Lua. */
+/* What the writers and readers of values share: null and the array mark (a light userdata and one
+ * shared metatable, so that C makes both without asking Lua), shapes, sorted keys, places. */
 #include "json/ljson.h"
 
+#include "json/json.h"
+
 #include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define ARRAY "rtl.array"
 
@@ -78,4 +82,68 @@ enum rtl_shape rtl_table_shape(lua_State *L, int index, lua_Unsigned *length) {
   }
   *length = count;
   return last == count ? RTL_ARRAY : RTL_HOLES;
+}
+
+static int compare_keys(const void *a, const void *b) {
+  const struct rtl_key *x = a;
+  const struct rtl_key *y = b;
+  int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
+  return order != 0 ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+const struct rtl_key *rtl_push_sorted_keys(lua_State *L, int index, size_t *count) {
+  index = lua_absindex(L, index);
+  size_t n = 0;
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) {
+      lua_pop(L, 2);
+      return NULL;
+    }
+    n++;
+  }
+  struct rtl_key *keys = lua_newuserdatauv(L, n * sizeof *keys + 1, 0);
+  *count = n;
+  n = 0;
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+    keys[n].bytes = lua_tolstring(L, -2, &keys[n].size);
+    n++;
+  }
+  qsort(keys, n, sizeof *keys, compare_keys);
+  return keys;
+}
+
+const char *rtl_frame_enter(lua_State *L, struct rtl_frame *frame, const struct rtl_frame *up) {
+  *frame = (struct rtl_frame){.up = up, .table = lua_topointer(L, -1)};
+  frame->depth = up == NULL ? 1 : up->depth + 1;
+  if (frame->depth > JSON_MAX_DEPTH) {
+    return "nested deeper than 256 levels";
+  }
+  for (const struct rtl_frame *at = up; at != NULL; at = at->up) {
+    if (at->table == frame->table) {
+      return "a table that contains itself";
+    }
+  }
+  return NULL;
+}
+
+static const char *push_place(lua_State *L, const struct rtl_frame *at) {
+  if (at == NULL) {
+    return lua_pushliteral(L, "value");
+  }
+  luaL_checkstack(L, 8, "place");
+  push_place(L, at->up);
+  if (at->key != NULL) {
+    lua_pushfstring(L, ".%s", at->key);
+  } else if (at->index > 0) {
+    lua_pushfstring(L, "[%I]", (LUAI_UACINT)at->index);
+  } else {
+    lua_pushliteral(L, "");
+  }
+  lua_concat(L, 2);
+  return lua_tostring(L, -1);
+}
+
+int rtl_frame_refuse(lua_State *L, const char *who, const struct rtl_frame *at, const char *what) {
+  luaL_checkstack(L, 8, "place");
+  return luaL_error(L, "%s: %s: %s", who, push_place(L, at), what);
 }
