@@ -1,0 +1,83 @@
+local err = require "rtl.err"
+local secret = require "rtl.native.secret"
+local xml = require "rtl.native.xml"
+
+describe("xml.decode", function ()
+  it("reads an answer of EC2", function ()
+    local node = assert(xml.decode [[<?xml version="1.0" encoding="UTF-8"?>
+<DescribeVpcsResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">
+    <requestId>8f7724cf-496f-496e-8fe3-example</requestId>
+    <vpcSet>
+        <item><vpcId>vpc-1</vpcId><isDefault>false</isDefault><tagSet/></item>
+        <item><vpcId>vpc-2</vpcId></item>
+    </vpcSet>
+</DescribeVpcsResponse>
+]])
+    assert.equal("DescribeVpcsResponse", node.name)
+    assert.same({ xmlns = "http://ec2.amazonaws.com/doc/2016-11-15/" }, node.attr)
+    assert.equal("", node.text)
+    assert.equal("8f7724cf-496f-496e-8fe3-example", node[1].text)
+    assert.equal(2, #node[2])
+    assert.same({ name = "vpcId", attr = {}, text = "vpc-2" }, node[2][2][1])
+    assert.same({ name = "tagSet", attr = {}, text = "" }, node[2][1][3])
+  end)
+
+  it("keeps an element's own text as it is", function ()
+    assert.equal("  a\n b ", xml.decode("<a>  a\n b </a>").text)
+    assert.equal(" ", xml.decode("<a> </a>").text)
+    assert.equal("xy", xml.decode("<a>x<b>1</b>y</a>").text)
+    assert.equal("1", xml.decode("<a>x<b>1</b>y</a>")[1].text)
+  end)
+
+  it("reads the five entities, references, CDATA, comments and instructions", function ()
+    assert.equal("<&>\"'é\u{1F600}", xml.decode("<a>&lt;&amp;&gt;&quot;&apos;&#233;&#x1F600;</a>").text)
+    assert.equal("1 < 2 && x", xml.decode("<a>1 <![CDATA[< 2 &&]]> x</a>").text)
+    assert.equal("ab", xml.decode("<a>a<!-- no -->b<?pi x?></a>").text)
+    assert.equal("a b", xml.decode("<a x='a\nb'/>").attr.x)
+  end)
+
+  it("reads other encodings that the text names", function ()
+    assert.equal("é", xml.decode('<?xml version="1.0" encoding="ISO-8859-1"?><a>\xe9</a>').text)
+  end)
+
+  it("makes secrets of named elements and what is below them", function ()
+    local node = xml.decode("<r><AccessKeyId>AKID</AccessKeyId><SecretAccessKey>a&amp;b</SecretAccessKey>"
+      .. "<t>x<u>y</u></t></r>", { secret = { "SecretAccessKey", "t" } })
+    assert.equal("AKID", node[1].text)
+    assert.is_true(node[2].text:equals "a&b")
+    assert.is_true(node[3].text:equals "x")
+    assert.is_true(node[3][1].text:equals "y")
+    assert.equal("a", xml.decode(secret.new "<r>a</r>").text)
+  end)
+
+  for _, case in ipairs(dofile "test/vectors/xml/hostile.lua") do
+    local why, text, message, line, column = table.unpack(case)
+    it("refuses " .. why .. ", with its place", function ()
+      for _, options in ipairs { {}, { secret = { "a" } } } do
+        local node, e = xml.decode(text, options)
+        assert.is_nil(node)
+        assert.is_true(err.has_code(e, "RTL-DATA-003"))
+        assert.matches(message, e.message, 1, true)
+        assert.same({ line, column }, { e.line, e.column })
+      end
+    end)
+  end
+
+  it("holds to the limits given", function ()
+    assert.truthy(xml.decode(string.rep("<a>", 256) .. string.rep("</a>", 256)))
+    local node, e = xml.decode("<a><b/></a>", { depth = 1 })
+    assert.is_nil(node)
+    assert.matches("nested too deep", e.message, 1, true)
+    node, e = xml.decode("<a>12345</a>", { size = 11 })
+    assert.is_nil(node)
+    assert.matches("larger than the limit", e.message, 1, true)
+  end)
+
+  it("raises on misuse, naming the argument", function ()
+    assert.error_matches(function () xml.decode(1) end, "bad argument #1 to 'decode'")
+    assert.error_matches(function () xml.decode("<a/>", 1) end, "bad argument #2 to 'decode'")
+    assert.error_matches(function () xml.decode("<a/>", { depth = 0 }) end, "limit above zero")
+    assert.error_matches(function () xml.decode("<a/>", { depth = 9999 }) end, "at most 1000")
+    assert.error_matches(function () xml.decode("<a/>", { secret = "x" }) end, "array of names")
+  end)
+end)
