@@ -192,7 +192,9 @@ end
 -- A secret can't be looked into, so its maker answers for it; rtl's own are one line.
 local function check_header(name, value)
   local text = type(value) == "string" and value or ""
-  if name:find("[^%w!#$%%&'*+%-.^_`|~]") or text:find("[\r\n\0]") then error("bad argument #1 to 'open' (header '" .. name .. "')", 4) end
+  if name:find("[^%w!#$%%&'*+%-.^_`|~]") or text:find("[\r\n\0]") then
+    error("bad argument #1 to 'open' (header '" .. name .. "')", 4)
+  end
 end
 
 local function request_of(options, authority, target, key)

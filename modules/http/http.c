@@ -187,6 +187,13 @@ static void describe_refusal(struct rtl_http *self) {
 static void on_done(struct rtl_transfer *transfer, CURLcode result) {
   struct rtl_http *self = (struct rtl_http *)transfer;
   enum rtl_http_error error = RTL_HTTP_OK;
+  if (result == CURLE_OK && !self->head_done) { /* to libcurl, a head may end anywhere */
+    error = RTL_HTTP_LOST;
+    snprintf(self->hold.message, sizeof self->hold.message, "the answer ended in its headers");
+  }
+  if (result == CURLE_OUT_OF_MEMORY && self->attempts > 0 && !self->head_done) {
+    self->refusal = RTL_HTTP_TOO_LARGE; /* libcurl's word for a header line above 100 KB */
+  }
   if (result != CURLE_OK && self->refusal != RTL_HTTP_OK) {
     error = self->refusal;
     describe_refusal(self);

@@ -32,9 +32,11 @@ local HINTS = {
   library = "Install libcurl4.",
 }
 
--- The URL for people: without its query, which may hold a signature.
+-- The URL for people: without its query, which may hold a signature, and not endless.
 local function shown(url)
-  return secret.is(url) and "(secret URL)" or (url:gsub("[?#].*", ""))
+  if secret.is(url) then return "(secret URL)" end
+  local text = url:gsub("[?#].*", "")
+  return #text > 160 and text:sub(1, 160) .. "…" or text
 end
 
 local function failure(req, name, message, sent)

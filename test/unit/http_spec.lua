@@ -1,0 +1,115 @@
+-- rtl.native.http by itself: what a handle gives, and what misuse raises. The wire_spec has the rest.
+local http = require "rtl.native.http"
+local loop = require "rtl.native.loop"
+local secret = require "rtl.native.secret"
+local server = require "test.support.server"
+local task = require "rtl.task"
+
+describe("rtl.native.http", function ()
+  local s
+
+  setup(function () s = server.start() end)
+  teardown(function ()
+    s:stop()
+    http.close_idle()
+  end)
+
+  local function options(path, more)
+    local o = { url = s.url .. path, method = "GET", headers = {}, connect_timeout = 5 }
+    for k, v in pairs(more or {}) do o[k] = v end
+    return o
+  end
+
+  it("gives head, data and end, in this order", function ()
+    local h <close> = http.start(options("/size/3"))
+    local event, status, lines = task.await(h)
+    assert.same({ "head", 200 }, { event, status })
+    assert.equal("HTTP/1.1 200 OK\nContent-Length: 3\n", lines)
+    assert.same({ "data", "xxx" }, { task.await(h) })
+    assert.same({ "end" }, { task.await(h) })
+    assert.same({ "end" }, { task.await(h) })
+  end)
+
+  it("asks for each chunk of an upload once", function ()
+    local h <close> = http.start(options("/echo", { method = "POST", body = true }))
+    assert.equal("want", task.await(h))
+    assert.is_false(h:take())
+    h:feed("one")
+    assert.equal("want", task.await(h))
+    h:feed(nil)
+    assert.equal("head", task.await(h))
+  end)
+
+  it("closes at once, in any state, and says that it is closed", function ()
+    local before = loop.live()
+    for _, waits in ipairs { 0, 1, 2 } do
+      local h = http.start(options("/size/100000"))
+      for _ = 1, waits do task.await(h) end
+      h:close()
+      h:close()
+      assert.error_matches(function () h:take() end, "closed")
+      assert.error_matches(function () h:token() end, "closed")
+      assert.error_matches(function () h:feed("x") end, "closed")
+      loop.wait(0)
+    end
+    assert.equal(0, http.live())
+    http.close_idle()
+    assert.same(before, loop.live())
+  end)
+
+  it("frees what nobody closed", function ()
+    do http.start(options("/hold")) end
+    collectgarbage()
+    collectgarbage()
+    assert.equal(0, http.live())
+  end)
+
+  it("gives bodies as secrets when asked", function ()
+    local h <close> = http.start(options("/size/4", { hidden = true }))
+    task.await(h)
+    local _, bytes = task.await(h)
+    assert.is_true(secret.is(bytes))
+    assert.is_true(secret.equals(bytes, "xxxx"))
+  end)
+
+  it("keeps a body whose secret is closed while it is sent", function ()
+    local body = secret.new(("k"):rep(1000))
+    local h <close> = http.start(options("/echo", { method = "PUT", body = body }))
+    body:close()
+    task.await(h)
+    local _, bytes = task.await(h)
+    assert.truthy(bytes:find(("k"):rep(1000), 1, true))
+  end)
+
+  it("refuses what is no header", function ()
+    for _, pair in ipairs {
+      { "A\r\nB", "x" }, { "", "x" }, { "A:", "x" }, { "A b", "x" }, { "A", "x\r\nB: y" },
+      { "A", "x\n" }, { "A", "x\0y" }, { "A", secret.new("x\r\nB: y") }, { "A", 1 }, { "A" }, {},
+      "A: x", false,
+    } do
+      local headers = { { "Good", "yes" }, pair }
+      assert.error_matches(function () http.start(options("/echo", { headers = headers })) end,
+        "header number 2")
+    end
+    assert.equal(0, http.live())
+  end)
+
+  it("refuses what is no option", function ()
+    for field, value in pairs {
+      url = 1, method = {}, body = 7, timeout = "soon", idle = -1, max_body = "big", ca = true,
+      headers = "A: b", proxy = "http://a\0b", length = 1.5,
+    } do
+      assert.error_matches(function () http.start(options("/echo", { [field] = value })) end,
+        "bad field '" .. field)
+    end
+    assert.error_matches(function () http.start() end, "table expected")
+  end)
+
+  it("says where a URL leads, also a secret one", function ()
+    assert.same({ "https", "a.test", "443" }, { http.origin("https://a.test/p?q") })
+    assert.same({ "http", "[::1]", "81" }, { http.origin(secret.new("http://[::1]:81/")) })
+    assert.is_nil(http.origin("http://a.test:port/"))
+    assert.is_nil(http.origin("http://a\0b/"))
+    assert.is_nil(http.origin(""))
+  end)
+end)
