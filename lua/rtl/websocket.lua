@@ -100,9 +100,9 @@ local function advance(ws)
       message = "the connection ended without a close frame" }
   end
   ws.last_seen = clock.mono()
-  local events, name = ws.codec:feed(bytes)
-  collect(ws, events)
-  local ok, broken = flush(ws) -- pongs and the answer to a close
+  collect(ws, ws.codec:feed(bytes))
+  local ok, broken = flush(ws) -- pongs, the answer to a close, the close for what is refused
+  local name = ws.codec:refusal()
   if name then return refused(name) end
   if not ok and not ws.closing then return nil, broken end
   return true
@@ -217,9 +217,8 @@ local function lost(e)
     message = "the connection ended before the answer to the upgrade" }
 end
 
--- Reads up to the blank line. Returns head, rest; or nil, err.
-local function read_head(stream)
-  local buffer = ""
+-- Reads up to the blank line, beginning with the bytes in `buffer`. Returns head, rest; or nil, err.
+local function read_head(stream, buffer)
   while true do
     local head, rest = buffer:match("^(.-\r?\n)\r?\n(.*)$")
     if head then return head, rest end
@@ -302,9 +301,9 @@ local function upgrade(stream, options, authority, target)
   local key = crypto.base64_encode(entropy.bytes(16))
   local ok, e = stream:write(request_of(options, authority, target, key))
   if not ok then return nil, e end
-  local head, rest, status, headers
+  local head, rest, status, headers = nil, "", nil, nil
   repeat
-    head, rest = read_head(stream)
+    head, rest = read_head(stream, rest)
     if not head then return nil, rest end
     status, headers = parse_head(head)
     if not status then return nil, headers end

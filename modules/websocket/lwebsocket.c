@@ -89,23 +89,29 @@ static void push_events(lua_State *L, struct rtl_websocket *self) {
   }
 }
 
-/* codec:feed(bytes) → events[, name]: whole messages {kind = "text"|"binary"|"ping"|"pong", data}
- * and {kind = "close", code, reason}; with a name ("protocol", "utf8", "too_large") the bytes after
- * them were refused, and nothing more is read. */
+/* codec:feed(bytes) → events: whole messages {kind = "text"|"binary"|"ping"|"pong", data} and
+ * {kind = "close", code, reason}. What the protocol forbids ends them; see refusal. */
 static int codec_feed(lua_State *L) {
   struct rtl_websocket *self = check_codec(L);
   struct rtl_span bytes;
   bytes.bytes = rtl_check_bytes(L, 2, &bytes.size);
-  enum rtl_websocket_error error = rtl_websocket_feed(self, bytes);
-  if (error == RTL_WEBSOCKET_MEMORY) {
+  if (rtl_websocket_feed(self, bytes) != RTL_WEBSOCKET_OK) {
     return luaL_error(L, "not enough memory");
   }
   push_events(L, self);
+  return 1;
+}
+
+/* codec:refusal() → nil, or why bytes were refused: "protocol", "utf8", "too_large". Known when
+ * output has framed the close for it; nothing more is read then. */
+static int codec_refusal(lua_State *L) {
+  enum rtl_websocket_error error = rtl_websocket_refusal(check_codec(L));
   if (error == RTL_WEBSOCKET_OK) {
-    return 1;
+    luaL_pushfail(L);
+  } else {
+    lua_pushstring(L, error_name(error));
   }
-  lua_pushstring(L, error_name(error));
-  return 2;
+  return 1;
 }
 
 /* codec:send(kind, bytes) → true | nil, "closed" | nil, "protocol": kind is "text", "binary",
@@ -168,6 +174,7 @@ int luaopen_rtl_native_websocket(lua_State *L) {
       {"feed", codec_feed},         {"send", codec_send},
       {"close", codec_close},       {"mask_bytes", codec_mask_bytes},
       {"output", codec_output},     {"finished", codec_finished},
+      {"refusal", codec_refusal},
       {"__gc", codec_gc},           {"__close", codec_gc},
       {"__index", NULL},            {NULL, NULL},
   };

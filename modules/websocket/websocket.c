@@ -92,13 +92,7 @@ enum rtl_websocket_error rtl_websocket_open(struct rtl_websocket *self, int is_c
 }
 
 /* wslay answers what it refuses with a close frame of its own; its code says what was wrong. */
-static enum rtl_websocket_error refusal(const struct rtl_websocket *self, int result) {
-  if (self->lacks_memory || result == WSLAY_ERR_NOMEM) {
-    return RTL_WEBSOCKET_MEMORY;
-  }
-  if (result != 0) {
-    return RTL_WEBSOCKET_PROTOCOL;
-  }
+enum rtl_websocket_error rtl_websocket_refusal(const struct rtl_websocket *self) {
   if (wslay_event_get_read_enabled(self->context) ||
       wslay_event_get_close_received(self->context)) {
     return RTL_WEBSOCKET_OK;
@@ -117,7 +111,7 @@ enum rtl_websocket_error rtl_websocket_feed(struct rtl_websocket *self, struct r
     result = wslay_event_recv(self->context);
   }
   self->in = (struct rtl_span){NULL, 0};
-  return refusal(self, result);
+  return self->lacks_memory || result == WSLAY_ERR_NOMEM ? RTL_WEBSOCKET_MEMORY : RTL_WEBSOCKET_OK;
 }
 
 struct rtl_websocket_event *rtl_websocket_next(struct rtl_websocket *self) {

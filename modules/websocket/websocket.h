@@ -53,9 +53,13 @@ struct rtl_websocket {
 enum rtl_websocket_error rtl_websocket_open(struct rtl_websocket *self, int is_client,
                                             uint64_t max_message);
 
-/* Takes bytes from the other side (borrowed for the call). Events that were complete before an
- * error stay. After PROTOCOL, UTF8 and TOO_LARGE a close frame is queued and nothing more is read. */
+/* Takes bytes from the other side (borrowed for the call): OK or MEMORY. For what the protocol
+ * forbids a close frame is queued, and nothing more is read. */
 enum rtl_websocket_error rtl_websocket_feed(struct rtl_websocket *self, struct rtl_span bytes);
+
+/* Whether bytes were refused, and why: PROTOCOL, UTF8 or TOO_LARGE. Known when the close frame for it
+ * was put out. */
+enum rtl_websocket_error rtl_websocket_refusal(const struct rtl_websocket *self);
 
 /* The oldest event, now the caller's to free(); NULL when there is none. */
 struct rtl_websocket_event *rtl_websocket_next(struct rtl_websocket *self);

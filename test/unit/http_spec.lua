@@ -1,4 +1,5 @@
--- rtl.native.http by itself: what a handle gives, and what misuse raises. The wire_spec has the rest.
+-- rtl.native.http by itself: what a handle gives, and what misuse raises; the wire specs have the
+-- rest.
 local http = require "rtl.native.http"
 local loop = require "rtl.native.loop"
 local secret = require "rtl.native.secret"
