@@ -217,7 +217,7 @@ local function lost(e)
     message = "the connection ended before the answer to the upgrade" }
 end
 
--- Reads up to the blank line, beginning with the bytes in `buffer`. Returns head, rest; or nil, err.
+-- Reads up to the blank line, from the bytes in `buffer` on. Returns head, rest; or nil, err.
 local function read_head(stream, buffer)
   while true do
     local head, rest = buffer:match("^(.-\r?\n)\r?\n(.*)$")
@@ -243,6 +243,15 @@ local function parse_head(head)
     headers[name] = headers[name] and headers[name] .. ", " .. value or value
   end
   return tonumber(status), headers
+end
+
+-- Status, headers and the bytes behind them; or nil, err. Interim answers are skipped.
+local function read_answer(stream, buffer)
+  local head, rest = read_head(stream, buffer)
+  if not head then return nil, rest end
+  local status, headers = parse_head(head)
+  if not status or status >= 200 or status == 101 then return status, headers, rest end
+  return read_answer(stream, rest)
 end
 
 local function unchunked(bytes)
@@ -301,13 +310,8 @@ local function upgrade(stream, options, authority, target)
   local key = crypto.base64_encode(entropy.bytes(16))
   local ok, e = stream:write(request_of(options, authority, target, key))
   if not ok then return nil, e end
-  local head, rest, status, headers = nil, "", nil, nil
-  repeat
-    head, rest = read_head(stream, rest)
-    if not head then return nil, rest end
-    status, headers = parse_head(head)
-    if not status then return nil, headers end
-  until status >= 200 or status == 101
+  local status, headers, rest = read_answer(stream, "")
+  if not status then return nil, headers end
   if status ~= 101 then return refusal(stream, status, headers, rest) end
   local wrong = fault(options, headers, key)
   if wrong then
