@@ -24,19 +24,49 @@ PEERS = [
 ]
 
 
-def run(command, environment):
-    """-> (wall seconds, peak resident KiB) of one run, its output thrown away."""
+def spawn(command, environment):
     silence = os.open(os.devnull, os.O_RDWR)
     actions = [(os.POSIX_SPAWN_DUP2, silence, fd) for fd in (0, 1, 2)]
-    started = time.perf_counter()
     pid = os.posix_spawnp(command[0], command, environment, file_actions=actions)
-    _, status, usage = os.wait4(pid, 0)
-    elapsed = time.perf_counter() - started
     os.close(silence)
+    return pid
+
+
+def check(command, status):
     code = os.waitstatus_to_exitcode(status)
     if code != 0:
         sys.exit(f"{' '.join(command)} ended with {code}")
-    return elapsed, usage.ru_maxrss
+
+
+def wall(command, environment):
+    """-> wall seconds of one run, its output thrown away."""
+    started = time.perf_counter()
+    _, status = os.waitpid(spawn(command, environment), 0)
+    elapsed = time.perf_counter() - started
+    check(command, status)
+    return elapsed
+
+
+def peak(command, environment):
+    """-> peak resident KiB of one run.
+
+    Read from /proc until the process ends: its resource usage would count the memory of this
+    program, which it shares until it has started.
+    """
+    pid, highest = spawn(command, environment), 0
+    program = os.path.basename(command[0])[:15]
+    while True:
+        try:
+            with open(f"/proc/{pid}/status", encoding="ascii") as f:
+                fields = dict(line.split(":", 1) for line in f)
+            if fields["Name"].strip() == program or highest:
+                highest = max(highest, int(fields.get("VmHWM", "0 kB").split()[0]))
+        except (OSError, KeyError):
+            pass
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            check(command, status)
+            return highest
 
 
 def compare(rounds):
@@ -47,26 +77,27 @@ def compare(rounds):
     figures = {name: [] for name, _ in present}
     for i in range(rounds + 1):
         for name, command in present:
-            figure = run(command, os.environ)
+            elapsed = wall(command, os.environ)
             if i > 0:  # the first round warms the caches
-                figures[name].append(figure)
-    own = statistics.median(t for t, _ in figures["rtl -e ''"])
-    print(f"{'command':28} {'median ms':>10} {'peak MB':>8} {'/ rtl':>7}")
-    for name, list_ in figures.items():
-        median = statistics.median(t for t, _ in list_)
-        peak = max(m for _, m in list_) / 1024
-        print(f"{name:28} {median * 1e3:10.2f} {peak:8.1f} {median / own:7.2f}")
+                figures[name].append(elapsed)
+    own = statistics.median(figures["rtl -e ''"])
+    print(f"{'command':28} {'median ms':>10} {'/ rtl':>7} {'peak MB':>8}")
+    for name, command in present:
+        median = statistics.median(figures[name])
+        memory = max(peak(command, os.environ) for _ in range(3)) / 1024
+        print(f"{name:28} {median * 1e3:10.2f} {median / own:7.2f} {memory:8.1f}")
 
 
 def rehearsal(rounds):
     """The whole rehearsed deploy, each time in a world of its own."""
-    figures = []
+    command = [RTL, "--rehearse", "recipes/deploy.lua"]
+    times, memory = [], 0
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as state:
-            environment = dict(os.environ, RTL_STATE=state)
-            figures.append(run([RTL, "--rehearse", "recipes/deploy.lua"], environment))
-    print(f"{'rehearsed deploy':28} {statistics.median(t for t, _ in figures) * 1e3:10.1f} "
-          f"{max(m for _, m in figures) / 1024:8.1f}")
+            times.append(wall(command, dict(os.environ, RTL_STATE=state)))
+    with tempfile.TemporaryDirectory() as state:
+        memory = peak(command, dict(os.environ, RTL_STATE=state)) / 1024
+    print(f"{'rehearsed deploy':28} {statistics.median(times) * 1e3:10.1f} {'':7} {memory:8.1f}")
 
 
 if __name__ == "__main__":
