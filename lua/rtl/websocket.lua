@@ -86,15 +86,19 @@ local function collect(ws, events)
   end
 end
 
+-- The next bytes of the stream; `reading` holds while it waits, and not after a cancellation.
+local function read(ws)
+  local bytes = ws.leftover
+  ws.leftover = nil
+  if bytes then return bytes end
+  ws.reading = true
+  local _ <close> = setmetatable({}, { __close = function () ws.reading = false end })
+  return ws.stream:read()
+end
+
 -- One read. Returns true, or nil and an error (nil alone never).
 local function advance(ws)
-  local bytes, e = ws.leftover, nil
-  ws.leftover = nil
-  if not bytes then
-    ws.reading = true
-    bytes, e = ws.stream:read()
-    ws.reading = false
-  end
+  local bytes, e = read(ws)
   if not bytes then
     return nil, e or err.new { code = "RTL-NET-022", sent = true, retryable = true,
       message = "the connection ended without a close frame" }

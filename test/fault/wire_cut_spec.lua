@@ -51,7 +51,7 @@ describe("an answer", function ()
             url = s.url .. path_of(bytes, cut, how), gzip = true, idle = 5, once = true,
           }
           if res and name == "in chunks" and cut == #bytes - 1 then
-            return assert.equal("abc0123456789", res.body) -- only the very last line feed is missing
+            return assert.equal("abc0123456789", res.body) -- only the last line feed is missing
           end
           assert.is_nil(res, "cut at " .. cut)
           local in_head = cut < #head

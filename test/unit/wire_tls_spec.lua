@@ -63,6 +63,15 @@ describe("TLS", function ()
     assert.is_false(select(2, code_of(tls, nil)).sent)
   end)
 
+  it("takes the roots that SSL_CERT_FILE names", function ()
+    local former = process.use { getenv = function (name)
+      return name == "SSL_CERT_FILE" and fs.join(dir, "ca.pem") or nil
+    end }
+    local code = code_of(tls, nil)
+    process.use(former)
+    assert.equal(200, code)
+  end)
+
   it("does not reuse a connection that another trust made", function ()
     assert.equal(200, code_of(tls, { ca = pem "ca.pem" }))
     assert.equal("RTL-NET-003", code_of(tls, nil))

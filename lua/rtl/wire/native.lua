@@ -1,7 +1,9 @@
 --- The wire on libcurl: what rtl.wire uses unless it is told otherwise.
 
 local err = require "rtl.err"
+local fs = require "rtl.fs"
 local http = require "rtl.native.http"
+local process = require "rtl.process"
 local proxies = require "rtl.wire.proxy"
 local secret = require "rtl.native.secret"
 local task = require "rtl.task"
@@ -53,7 +55,6 @@ end
 
 local function proxy_of(req, scheme, host, port)
   if req.proxy ~= nil then return req.proxy or nil end
-  local process = require "rtl.process"
   return proxies.choose(scheme, host, port, process.getenv)
 end
 
@@ -66,6 +67,32 @@ local function named(url, server_name)
   return scheme .. server_name .. (port and ":" .. port or "") .. rest, authority
 end
 
+-- Where the roots are, first found: libcurl knows only its own system's place.
+local ROOTS = {
+  "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+  "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+}
+local looked, found
+
+-- nil: libcurl's own default, which is the first of them.
+local function system_roots()
+  if looked then return found end
+  looked = true
+  for i, path in ipairs(ROOTS) do
+    if fs.exists(path) then
+      found = i > 1 and path or nil
+      break
+    end
+  end
+  return found
+end
+
+local function roots_of(tls)
+  if tls.ca or tls.ca_file or tls.insecure then return tls.ca_file end
+  local wanted = process.getenv("SSL_CERT_FILE")
+  return wanted and wanted ~= "" and wanted or system_roots()
+end
+
 -- The flat options of http.start and http.connect that say where to and how.
 local function route(req)
   local scheme, host, port = http.origin(req.url)
@@ -76,7 +103,7 @@ local function route(req)
   local tls = req.tls
   local options = {
     url = req.url, connect_timeout = req.connect_timeout,
-    ca = tls.ca, ca_file = tls.ca_file, cert = tls.cert, key = tls.key, insecure = tls.insecure,
+    ca = tls.ca, ca_file = roots_of(tls), cert = tls.cert, key = tls.key, insecure = tls.insecure,
     proxy = proxy_of(req, scheme, host, math.tointeger(port)),
   }
   local authority
