@@ -1,6 +1,6 @@
 --- An EKS control plane.
 -- eks_cluster "ray-train" { version = "1.36", role_arn = role.arn, subnet_ids = {…},
---   public_cidrs = { "0.0.0.0/0" } } → cluster_name, endpoint, ca, security_group_id, arn, version
+--   public_cidrs = { "0.0.0.0/0" } } → cluster_name, endpoint, ca, security_group_id, arn
 -- Access by API entries only, no self-managed add-ons, standard support, private endpoint on.
 
 local array = require "rtl.array"

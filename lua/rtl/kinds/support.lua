@@ -183,6 +183,22 @@ function M.delete(ctx, item, act, options)
   return nil, failure
 end
 
+--- What a list call shows in each cluster among `found`: array of item_of(cluster, entry). A
+-- cluster that is gone has nothing in it.
+function M.in_clusters(ctx, found, op, item_of)
+  local list = {}
+  for _, cluster in ipairs(found) do
+    if cluster.kind_name == "eks_cluster" and cluster.id then
+      local entries, failure = ctx:aws("eks"):all(op, { clusterName = cluster.id })
+      if not entries and not errors.not_found(failure) then return nil, failure end
+      for _, entry in ipairs(entries or {}) do
+        list[#list + 1] = item_of(cluster.id, entry)
+      end
+    end
+  end
+  return list
+end
+
 --- Turns "not found" into absence: value | nil | nil, err.
 function M.absent_if_missing(value, failure)
   if value then return value end

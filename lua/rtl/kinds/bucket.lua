@@ -1,0 +1,113 @@
+--- An S3 bucket for checkpoints: private, tagged, kept at teardown unless data is purged.
+-- bucket "checkpoints" { bucket_name = "team-checkpoints" } → bucket_name, arn
+
+local array = require "rtl.array"
+local kind = require "rtl.plan.kind"
+local support = require "rtl.kinds.support"
+
+local function name_of(res)
+  return res.given or res.fields.bucket_name
+end
+
+local function arn_of(ctx, name)
+  return ("arn:%s:s3:::%s"):format(ctx.partition, name)
+end
+
+local function tags_of(ctx, name)
+  local answer, failure = ctx:aws("s3"):get_bucket_tagging { Bucket = name }
+  if answer then return support.tags_of(answer.TagSet) end
+  if failure.code == "NoSuchTagSet" or failure.status == 404 then return {} end
+  return nil, failure
+end
+
+local function missing(failure)
+  return failure.status == 404 or failure.code == "NoSuchBucket"
+end
+
+local function read(ctx, res)
+  local name = name_of(res)
+  local answer, failure = ctx:aws("s3"):head_bucket { Bucket = name }
+  if not answer and missing(failure) then return nil end
+  if not answer then return nil, failure end
+  local tags, refused = tags_of(ctx, name)
+  if not tags then return nil, refused end
+  if not res.given and tags["rtl:deployment"] and not support.is_ours(ctx, tags) then
+    return nil, support.stranger(res, "bucket " .. name)
+  end
+  return { id = name, bucket_name = name, arn = arn_of(ctx, name),
+    tagged = support.is_ours(ctx, tags) }
+end
+
+-- A bucket made and not yet tagged (the program died between the calls) is tagged now.
+local function diff(_, res, _, live)
+  if res.given or live.tagged then return {} end
+  return { { field = "tags", want = "this deployment's" } }
+end
+
+local function settle(ctx, res, name)
+  local s3 = ctx:aws "s3"
+  local done, failure = s3:put_bucket_tagging { Bucket = name,
+    Tagging = { TagSet = support.tag_list(ctx:tags_for(res)) } }
+  if not done then return nil, failure end
+  return s3:put_public_access_block { Bucket = name, PublicAccessBlockConfiguration = {
+    BlockPublicAcls = true, IgnorePublicAcls = true, BlockPublicPolicy = true,
+    RestrictPublicBuckets = true } }
+end
+
+local function create(ctx, res, f)
+  local name = f.bucket_name
+  local place = ctx.region ~= "us-east-1" and { LocationConstraint = ctx.region } or nil
+  local answer, failure = ctx:aws("s3"):create_bucket { Bucket = name,
+    CreateBucketConfiguration = place }
+  if not answer and failure.code ~= "BucketAlreadyOwnedByYou" then return nil, failure end
+  local live = { id = name, bucket_name = name, arn = arn_of(ctx, name) }
+  local done, refused = settle(ctx, res, name)
+  if not done then return nil, refused, live end
+  return live
+end
+
+local function empty(ctx, name)
+  local s3 = ctx:aws "s3"
+  while true do
+    local answer, failure = s3:list_objects_v2 { Bucket = name, MaxKeys = 1000 }
+    if not answer then return nil, failure end
+    local objects = array {}
+    for _, object in ipairs(answer.Contents or {}) do
+      objects[#objects + 1] = { Key = object.Key }
+    end
+    if #objects == 0 then return true end
+    local done, refused = s3:delete_objects { Bucket = name,
+      Delete = { Objects = objects, Quiet = true } }
+    if not done then return nil, refused end
+  end
+end
+
+local function delete(ctx, item)
+  local done, failure = empty(ctx, item.id)
+  if not done and not missing(failure) then return nil, failure end
+  return support.delete(ctx, item, function ()
+    local gone, refused = ctx:aws("s3"):delete_bucket { Bucket = item.id }
+    if not gone and missing(refused) then return true end
+    return gone, refused
+  end)
+end
+
+return kind.define {
+  name = "bucket",
+  outputs = { "bucket_name", "arn" },
+  fields = { bucket_name = "string" },
+  identity = { "bucket_name" },
+  known = function (ctx, res)
+    return { bucket_name = name_of(res), arn = arn_of(ctx, name_of(res)) }
+  end,
+  read = read,
+  diff = diff,
+  create = create,
+  update = function (ctx, res, _, live) return settle(ctx, res, live.id) end,
+  delete = delete,
+  tokened = true,
+  data = true,
+  ready = { usual = 3, delete_usual = 10 },
+  actions = { "s3:CreateBucket", "s3:ListBucket", "s3:GetBucketTagging", "s3:PutBucketTagging",
+    "s3:PutBucketPublicAccessBlock", "s3:DeleteObject", "s3:DeleteBucket" },
+}

@@ -1,0 +1,138 @@
+--- A capacity reservation: the user's, checked and used; or a hold that rtl makes, targeted, with
+-- an end date as a net. It bills from `active` on, used or not.
+-- capacity_reservation "gpu" { given = "cr-…", instance_type = "g6.12xlarge", count = 2 }
+-- capacity_reservation "gpu" { instance_type = …, count = 2, zone_id = …, hours = 4 } → id
+
+local clock = require "rtl.clock"
+local err = require "rtl.err"
+local instances = require "rtl.kinds.instances"
+local kind = require "rtl.plan.kind"
+local support = require "rtl.kinds.support"
+
+local OVER = { cancelled = true, expired = true, failed = true, unsupported = true,
+  ["payment-failed"] = true }
+
+local SPEC = { op = "describe_capacity_reservations", items = "CapacityReservations",
+  id = "CapacityReservationId", id_filter = "capacity-reservation-id",
+  gone = function (item) return OVER[item.State] end }
+
+local function live_of(item)
+  return { id = item.CapacityReservationId, arn = item.CapacityReservationArn, state = item.State,
+    zone_id = item.AvailabilityZoneId, zone_name = item.AvailabilityZone,
+    instance_type = item.InstanceType, total = item.TotalInstanceCount,
+    free = item.AvailableInstanceCount, placement_group = item.PlacementGroupArn,
+    block = item.ReservationType == "capacity-block",
+    match = item.InstanceMatchCriteria, ends = item.EndDate }
+end
+
+-- A given id is asked for as such: the filter of ids is not in the API.
+local function by_id(ctx, id)
+  local list, failure = ctx:aws("ec2"):all(SPEC.op, { CapacityReservationIds = { id } })
+  if not list and support.not_found(failure) then return nil end
+  if not list then return nil, failure end
+  return list[1]
+end
+
+local function read(ctx, res)
+  local item, failure
+  if res.given then
+    item, failure = by_id(ctx, res.given)
+  else
+    local list
+    list, failure = support.list(ctx, SPEC, support.own_filters(ctx, res))
+    for _, one in ipairs(list or {}) do
+      if not OVER[one.State] then item = one end
+    end
+  end
+  if not item then return nil, failure end
+  local live = live_of(item)
+  if not res.given and item.State ~= "active" then live.ready = false end
+  return live
+end
+
+-- A reservation in use by our own nodes has none free and is still the right one: the count that
+-- matters is the total, the free ones are preflight's business.
+local function diff(_, res, f, live)
+  local changes = {}
+  local function want(field, wanted, have)
+    if wanted ~= nil and wanted ~= have then
+      changes[#changes + 1] = { field = field, want = wanted, have = have }
+    end
+  end
+  want("instance_type", f.instance_type, live.instance_type)
+  want("zone_id", f.zone_id, live.zone_id)
+  if f.count and (live.total or 0) < f.count then want("count", f.count, live.total) end
+  if res.given and live.state ~= "active" then want("state", "active", live.state) end
+  return changes
+end
+
+local function create(ctx, res, f, token)
+  local answer, failure = ctx:aws("ec2"):create_capacity_reservation {
+    InstanceType = f.instance_type, InstancePlatform = "Linux/UNIX", InstanceCount = f.count,
+    AvailabilityZoneId = f.zone_id, InstanceMatchCriteria = "targeted", EndDateType = "limited",
+    EndDate = math.floor(clock.utc() + (f.hours or 1) * 3600),
+    PlacementGroupArn = f.placement_group, ClientToken = token,
+    TagSpecifications = support.tag_specifications(ctx, res, "capacity-reservation") }
+  if answer then return live_of(answer.CapacityReservation) end
+  if failure.code == "InsufficientInstanceCapacity" then
+    failure = err.wrap(failure, { code = "RTL-CAP-003", doing = res.key, message = "no capacity" })
+    failure.replan, failure.zone_id = true, f.zone_id
+  end
+  return nil, failure
+end
+
+local function wait(ctx, res, _, live)
+  return support.wait({ ctx = ctx, res = res, every = 5, limit = 300, what = "active" }, function ()
+    local item, failure = by_id(ctx, live.id)
+    if failure then return nil, failure end
+    if not item then return false, "not visible yet" end
+    if item.State == "active" then return live_of(item) end
+    if OVER[item.State] then
+      return nil, err.new { code = "RTL-CAP-003", doing = res.key, replan = true,
+        zone_id = item.AvailabilityZoneId, message = "the reservation is " .. item.State }
+    end
+    return false, item.State
+  end)
+end
+
+local function delete(ctx, item)
+  return support.delete(ctx, item, function ()
+    return ctx:aws("ec2"):cancel_capacity_reservation { CapacityReservationId = item.id }
+  end)
+end
+
+local function cost(_, _, f)
+  local row = instances.find(f.instance_type)
+  local what = ("hold of %d × %s until nodes use it"):format(f.count, f.instance_type)
+  if not (row and row.price) then return { unknown = true, what = what } end
+  return { hourly = 0.0, what = what }
+end
+
+local function find(ctx)
+  local list, failure = support.find(ctx, SPEC, live_of)
+  for _, item in ipairs(list or {}) do
+    local row = instances.find(item.outputs.instance_type)
+    item.hourly = row and row.price and row.price * (item.outputs.free or 0)
+  end
+  return list, failure
+end
+
+return kind.define {
+  name = "capacity_reservation",
+  outputs = { "id", "arn", "zone_id", "zone_name" },
+  fields = { instance_type = "string", count = "integer", zone_id = "string?", hours = "number?",
+    placement_group = "string?" },
+  identity = { "instance_type", "zone_id" },
+  read = read,
+  diff = diff,
+  replace_when = { "instance_type", "zone_id", "count" },
+  create = create,
+  delete = delete,
+  tokened = true,
+  ready = { wait = wait, usual = 5, delete_usual = 5 },
+  depends = { "placement_group" },
+  cost = cost,
+  find = find,
+  actions = { "ec2:CreateCapacityReservation", "ec2:CreateTags",
+    "ec2:DescribeCapacityReservations", "ec2:CancelCapacityReservation" },
+}

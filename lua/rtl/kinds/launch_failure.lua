@@ -1,0 +1,97 @@
+--- What EC2 and EKS mean when instances do not start: the text of a scaling activity or of a node
+-- group's health issue, sorted into a cause with a code and a next step. These causes reach us as
+-- text only; everything else branches on codes.
+
+local err = require "rtl.err"
+
+local M = {}
+
+-- In order: the first that is found in the text decides.
+local CLASSES = {
+  { "VcpuLimitExceeded", "quota" }, { "vCPU limit", "quota" }, { "vCPU capacity than", "quota" },
+  { "InstanceLimitExceeded", "quota" }, { "MaxSpotInstanceCountExceeded", "quota" },
+  { "InsufficientInstanceCapacity", "capacity" }, { "do not have sufficient", "capacity" },
+  { "UnfulfillableCapacity", "capacity" }, { "ReservationCapacityExceeded", "reservation" },
+  { "insufficient capacity", "capacity" }, { "InsufficientCapacity", "capacity" },
+  { "not supported in your requested Availability Zone", "capacity" },
+  { "is not supported in", "capacity" },
+  { "InsufficientFreeAddressesInSubnet", "addresses" },
+  { "UnauthorizedOperation", "permission" }, { "not authorized", "permission" },
+  { "AccessDenied", "permission" }, { "explicit deny", "permission" },
+  { "AttachmentLimitExceeded", "template" }, { "InvalidParameter", "template" },
+  { "network card", "template" }, { "InvalidSecurityGroup", "template" },
+}
+
+--- The class of a text: "capacity", "quota", "reservation", "addresses", "permission", "template"
+-- or "other".
+function M.class(text)
+  local folded = text:lower()
+  for _, row in ipairs(CLASSES) do
+    if folded:find(row[1]:lower(), 1, true) then return row[2] end
+  end
+  return "other"
+end
+
+--- What a "no capacity" text says of zones: the wanted one and an array of others that have some.
+function M.zones(text)
+  local wanted = text:match("Availability Zone you requested %(([%w-]+)%)")
+    or text:match("requested Availability Zone %(([%w-]+)%)")
+  local others = {}
+  local list = text:match("choosing ([%w%-, ]+)")
+  for zone in (list or ""):gmatch("[a-z]+%-[a-z%-]+%-%d+[a-z]") do others[#others + 1] = zone end
+  return wanted, others
+end
+
+--- The vCPU limit that a quota text names, or nil.
+function M.limit(text)
+  return math.tointeger(tonumber(text:match("vCPU limit of (%d+)")))
+end
+
+local MAKE = {}
+
+function MAKE.capacity(text)
+  local zone, zones = M.zones(text)
+  return { code = "RTL-CAP-003", message = "no capacity: " .. text, replan = true,
+    zone_name = zone, zones = zones,
+    hint = zones[1] and ("EC2 says that there is some in " .. table.concat(zones, ", ")) or nil }
+end
+
+function MAKE.quota(text)
+  local limit = M.limit(text)
+  return { code = "RTL-CAP-007", limit = limit, exit = "refused",
+    message = (limit and "the vCPU quota is %d: %s" or "a quota is used up: %s")
+      :format(table.unpack(limit and { limit, text } or { text })) }
+end
+
+function MAKE.reservation(text)
+  return { code = "RTL-CAP-005", message = "the reservation has too few free: " .. text }
+end
+
+function MAKE.addresses(text)
+  return { code = "RTL-PLAN-017", message = "the subnet has too few free addresses: " .. text }
+end
+
+function MAKE.permission(text)
+  local action = text:match("perform:? ([%w%-]+:%w+)")
+  return { code = "UnauthorizedOperation", action = action, exit = "refused",
+    message = (action and action .. " is not allowed: " or "not allowed: ") .. text }
+end
+
+function MAKE.template(text)
+  return { code = "RTL-PLAN-017", message = "the launch template is refused: " .. text }
+end
+
+function MAKE.other(text)
+  return { code = "RTL-PLAN-017", message = text }
+end
+
+--- The error for such a text. err.class is its class; for no capacity err.replan is true and
+-- err.zones has what EC2 offers instead; for a quota err.limit.
+function M.explain(text, doing)
+  local class = M.class(text)
+  local fields = MAKE[class](text)
+  fields.class, fields.doing = class, doing
+  return err.new(fields)
+end
+
+return M

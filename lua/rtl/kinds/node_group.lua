@@ -1,0 +1,321 @@
+--- A managed node group. min = max = desired; updates one node at a time, in place; no node repair,
+-- which would pull a node out of a running job.
+-- node_group "gpu-use2-az2" { cluster = c.cluster_name, role_arn = role.arn, subnet_ids = { s.id },
+--   instance_type = "g6.12xlarge", count = 2, ami_type = "AL2023_x86_64_NVIDIA",
+--   labels = { role = "gpu-worker" }, taints = { { key = "nvidia.com/gpu", value = "true",
+--   effect = "NO_SCHEDULE" } }, launch_template_id = t.id, launch_template_version = t.version }
+--   → group_name, asg
+-- Its subnets, type and template are fixed for life: another zone is another group, whose name
+-- carries the zone id. A failure for capacity has err.replan: the next zone may have some.
+
+local array = require "rtl.array"
+local compare = require "rtl.plan.compare"
+local err = require "rtl.err"
+local instances = require "rtl.kinds.instances"
+local kind = require "rtl.plan.kind"
+local launch_failure = require "rtl.kinds.launch_failure"
+local node_join = require "rtl.kinds.node_join"
+local support = require "rtl.kinds.support"
+
+local EFFECTS = { NoSchedule = "NO_SCHEDULE", NoExecute = "NO_EXECUTE",
+  PreferNoSchedule = "PREFER_NO_SCHEDULE" }
+
+local function first_issue(group)
+  local issue = group.health and group.health.issues and group.health.issues[1]
+  return issue and ("%s: %s"):format(issue.code, issue.message or ""), issue
+end
+
+local function live_of(group)
+  local template = group.launchTemplate or {}
+  local asg = group.resources and group.resources.autoScalingGroups
+  local live = { id = group.nodegroupName, group_name = group.nodegroupName,
+    cluster = group.clusterName, asg = asg and asg[1] and asg[1].name,
+    role_arn = group.nodeRole, subnet_ids = group.subnets or {}, ami_type = group.amiType,
+    instance_type = group.instanceTypes and group.instanceTypes[1],
+    count = group.scalingConfig and group.scalingConfig.desiredSize,
+    labels = group.labels or {}, taints = group.taints or {}, status = group.status,
+    capacity_type = group.capacityType, launch_template_id = template.id,
+    launch_template_version = template.version }
+  if group.status == "CREATE_FAILED" or group.status == "DELETE_FAILED" then
+    live.failed = group.status .. ": " .. (first_issue(group) or "no reason given")
+  elseif group.status ~= "ACTIVE" then
+    live.ready = false
+  end
+  return live
+end
+
+local function describe(ctx, cluster, name)
+  local answer, failure = support.absent_if_missing(
+    ctx:aws("eks"):describe_nodegroup { clusterName = cluster, nodegroupName = name })
+  return answer and answer.nodegroup, failure
+end
+
+local function read(ctx, res, f)
+  local group, failure = describe(ctx, f.cluster, res.given or res.name)
+  if not group or group.status == "DELETING" then return nil, failure end
+  return live_of(group)
+end
+
+local function taints_of(f)
+  local list = array {}
+  for _, taint in ipairs(f.taints or {}) do
+    list[#list + 1] = { key = taint.key, value = taint.value,
+      effect = EFFECTS[taint.effect] or taint.effect }
+  end
+  return list
+end
+
+local function diff(_, _, f, live)
+  local want = { role_arn = f.role_arn, ami_type = f.ami_type, count = f.count, labels = f.labels,
+    taints = f.taints and taints_of(f), launch_template_id = f.launch_template_id,
+    launch_template_version = f.launch_template_version, capacity_type = f.capacity_type }
+  local changes = compare.fields({ "role_arn", "ami_type", "count", "labels", "taints",
+    "launch_template_id", "launch_template_version", "capacity_type" }, want, live)
+  if f.instance_type and live.instance_type and f.instance_type ~= live.instance_type then
+    changes[#changes + 1] = { field = "instance_type", want = f.instance_type,
+      have = live.instance_type }
+  end
+  if f.subnet_ids and not compare.same_set(f.subnet_ids, live.subnet_ids) then
+    changes[#changes + 1] = { field = "subnet_ids", want = f.subnet_ids, have = live.subnet_ids }
+  end
+  return changes
+end
+
+local function scaling(f)
+  return { minSize = f.count, maxSize = math.max(f.count, 1), desiredSize = f.count }
+end
+
+local function request(ctx, res, f, token)
+  local block = f.capacity_type == "CAPACITY_BLOCK"
+  return { clusterName = f.cluster, nodegroupName = res.name, nodeRole = f.role_arn,
+    subnets = f.subnet_ids, amiType = f.ami_type, scalingConfig = scaling(f),
+    capacityType = f.capacity_type or "ON_DEMAND",
+    instanceTypes = not block and array { f.instance_type } or nil,
+    launchTemplate = f.launch_template_id and { id = f.launch_template_id,
+      version = f.launch_template_version } or nil,
+    labels = f.labels, taints = f.taints and taints_of(f) or nil,
+    updateConfig = { maxUnavailable = 1, updateStrategy = "MINIMAL" },
+    nodeRepairConfig = { enabled = false }, tags = ctx:tags_for(res), clientRequestToken = token }
+end
+
+-- A role or template that EKS has not heard of yet, or the name still on its way out.
+local function passing(failure)
+  if failure.code == "ResourceInUseException" then return true end
+  if failure.code ~= "InvalidParameterException" and failure.code ~= "InvalidRequestException" then
+    return false
+  end
+  local text = failure.message:lower()
+  for _, part in ipairs { "does not exist", "could not be assumed", "not found" } do
+    if text:find(part, 1, true) then return true end
+  end
+  return false
+end
+
+local function create(ctx, res, f, token)
+  local answer, failure = support.insist(ctx, res, 180, passing, function ()
+    return ctx:aws("eks"):create_nodegroup(request(ctx, res, f, token))
+  end)
+  if not answer then return nil, failure end
+  return live_of(answer.nodegroup)
+end
+
+-- The newest failed activity that says why instances do not start. EKS itself tells it 20 minutes
+-- later, if at all.
+local function failed_activity(ctx, asg)
+  local list, failure = ctx:aws("autoscaling"):call("describe_scaling_activities",
+    { AutoScalingGroupName = asg, MaxRecords = 20 })
+  if not list then
+    if failure.code == "ValidationError" then return nil end
+    return nil, failure
+  end
+  for _, activity in ipairs(list.Activities or {}) do
+    if activity.StatusCode == "Successful" then return nil end
+    if activity.StatusCode == "Failed" and activity.StatusMessage then
+      return activity.StatusMessage
+    end
+  end
+end
+
+-- A reservation is only used by launches into its own placement group: both set and no capacity is
+-- a mismatch first, and no other zone would help.
+local function mismatch(ctx, res, f, failure)
+  if failure.class ~= "capacity" or not f.launch_template_id then return failure end
+  local list = ctx:aws("ec2"):all("describe_launch_template_versions",
+    { LaunchTemplateId = f.launch_template_id,
+      Versions = array { f.launch_template_version or "$Default" } })
+  local data = list and list[1] and list[1].LaunchTemplateData or {}
+  local target = data.CapacityReservationSpecification
+    and data.CapacityReservationSpecification.CapacityReservationTarget
+  if not (target and next(target)) then return failure end
+  local group = data.Placement and data.Placement.GroupName
+  if not group or group == "" then
+    failure.replan = nil
+    return failure
+  end
+  return err.wrap(failure, { code = "RTL-CAP-006", doing = res.key,
+    message = ("placement group %s and the reservation do not match"):format(group) })
+end
+
+local function launch_error(ctx, res, f, text)
+  local failure = launch_failure.explain(text, res.key)
+  failure.zone_id = f.zone_id
+  local row = instances.find(f.instance_type)
+  if failure.class == "quota" and row then
+    failure.quota = row.quota
+    failure.hint = ("Ask for %s: %d vCPU are needed"):format(row.quota, row.vcpu * f.count)
+  end
+  return mismatch(ctx, res, f, failure)
+end
+
+local JOIN = { NodeCreationFailure = true }
+
+-- What is wrong with a group that is not ACTIVE: an error, or nil and a text to show.
+local function trouble(ctx, res, f, group)
+  local live = live_of(group)
+  if live.asg then
+    local text, failure = failed_activity(ctx, live.asg)
+    if failure then return failure end
+    if text then return launch_error(ctx, res, f, text) end
+  end
+  local text, issue = first_issue(group)
+  if issue and JOIN[issue.code] then
+    return node_join.explain(ctx, res, live, issue)
+  elseif issue and (live.failed or launch_failure.class(text) ~= "other") then
+    return launch_error(ctx, res, f, text)
+  elseif live.failed then
+    return err.new { code = "RTL-PLAN-017", doing = res.key, message = live.failed }
+  end
+  return nil, text or group.status
+end
+
+local function wait(ctx, res, f)
+  return support.wait({ ctx = ctx, res = res, every = 15, limit = 3000, what = "ACTIVE" },
+    function ()
+      local group, refused = describe(ctx, f.cluster, res.name)
+      if refused then return nil, refused end
+      if not group then return false, "not visible yet" end
+      if group.status == "ACTIVE" then return live_of(group) end
+      local failure, text = trouble(ctx, res, f, group)
+      if failure then return nil, failure end
+      return false, text
+    end)
+end
+
+local function run_update(ctx, res, f, op, params)
+  params.clusterName, params.nodegroupName = f.cluster, res.name
+  local answer, failure = support.insist(ctx, res, 1200, function (refused)
+    return refused.code == "ResourceInUseException"
+  end, function () return ctx:aws("eks"):call(op, params) end)
+  if not answer then return nil, failure end
+  return support.wait({ ctx = ctx, res = res, every = 15, limit = 3600, what = "update" },
+    function ()
+      local now, refused = ctx:aws("eks"):describe_update { name = f.cluster,
+        updateId = answer.update.id, nodegroupName = res.name }
+      if not now then return nil, refused end
+      if now.update.status == "Successful" then return true end
+      if now.update.status == "InProgress" then return false, "update in progress" end
+      local problem = now.update.errors and now.update.errors[1] or {}
+      return nil, err.new { code = problem.errorCode or "RTL-PLAN-017", doing = res.key,
+        message = problem.errorMessage or "the update " .. now.update.status }
+    end)
+end
+
+local function config_changes(f, changes)
+  local params
+  for _, change in ipairs(changes) do
+    params = params or {}
+    if change.field == "count" then params.scalingConfig = scaling(f) end
+    if change.field == "labels" then params.labels = { addOrUpdateLabels = f.labels } end
+    if change.field == "taints" then params.taints = { addOrUpdateTaints = taints_of(f) } end
+  end
+  return params and next(params) and params
+end
+
+local function update(ctx, res, f, _, changes)
+  local params = config_changes(f, changes)
+  if params then
+    local done, failure = run_update(ctx, res, f, "update_nodegroup_config", params)
+    if not done then return nil, failure end
+  end
+  for _, change in ipairs(changes) do
+    if change.field == "launch_template_version" then
+      return run_update(ctx, res, f, "update_nodegroup_version", { launchTemplate = {
+        id = f.launch_template_id, version = f.launch_template_version } })
+    end
+  end
+  return true
+end
+
+local function delete(ctx, item)
+  local cluster = item.outputs.cluster
+  local done, failure = support.delete(ctx, item, function ()
+    return ctx:aws("eks"):delete_nodegroup { clusterName = cluster, nodegroupName = item.id }
+  end)
+  if not done then return nil, failure end
+  return support.wait({ ctx = ctx, res = item, every = 15, limit = 3600, what = "deleted" },
+    function ()
+      local group, refused = describe(ctx, cluster, item.id)
+      if refused then return nil, refused end
+      if group and group.status == "DELETE_FAILED" then
+        return nil, err.new { code = "RTL-PLAN-017", doing = item.key,
+          message = "DELETE_FAILED: " .. (first_issue(group) or "no reason given") }
+      end
+      return group == nil, group and (first_issue(group) or group.status)
+    end)
+end
+
+local function hourly(instance_type, count)
+  local row = instances.find(instance_type)
+  return row and row.price and row.price * count
+end
+
+local function cost(_, _, f)
+  local what = ("%d × %s"):format(f.count, f.instance_type)
+  local price = hourly(f.instance_type, f.count)
+  return price and { hourly = price, what = what } or { unknown = true, what = what }
+end
+
+-- Every group in a cluster of ours, whoever made it: the cluster can't go before it.
+local function find_inside(ctx, found)
+  local failed
+  local list, failure = support.in_clusters(ctx, found, "list_nodegroups", function (cluster, name)
+    local group, refused = describe(ctx, cluster, name)
+    failed = failed or refused
+    local live = group and live_of(group) or {}
+    live.cluster = cluster
+    return { id = name, name = name, outputs = live,
+      hourly = live.instance_type and hourly(live.instance_type, live.count or 0) }
+  end)
+  if failed then return nil, failed end
+  return list, failure
+end
+
+return kind.define {
+  name = "node_group",
+  outputs = { "group_name", "asg", "cluster" },
+  fields = { cluster = "string", role_arn = "string", subnet_ids = "list", instance_type = "string",
+    count = "integer", ami_type = "string", labels = "table?", taints = "list?",
+    launch_template_id = "string?", launch_template_version = "string?", capacity_type = "string?",
+    zone_id = "string?" },
+  identity = { "instance_type", "ami_type", "zone_id" },
+  within = { "cluster" },
+  reads_with = { "cluster" },
+  known = function (_, res) return { group_name = res.given or res.name } end,
+  read = read,
+  diff = diff,
+  replace_when = { "role_arn", "ami_type", "launch_template_id", "capacity_type", "instance_type",
+    "subnet_ids" },
+  create = create,
+  update = update,
+  delete = delete,
+  tokened = true,
+  ready = { wait = wait, usual = 240, delete_usual = 300 },
+  depends = { "eks_cluster", "launch_template", "iam_role", "subnet", "security_group",
+    "nat_gateway", "route_table", "placement_group", "capacity_reservation" },
+  cost = cost,
+  find_inside = find_inside,
+  actions = { "eks:CreateNodegroup", "eks:DescribeNodegroup", "eks:ListNodegroups",
+    "eks:UpdateNodegroupConfig", "eks:UpdateNodegroupVersion", "eks:DescribeUpdate",
+    "eks:DeleteNodegroup", "eks:TagResource", "ec2:RunInstances", "iam:PassRole",
+    "autoscaling:DescribeScalingActivities", "ec2:DescribeLaunchTemplateVersions" },
+}
