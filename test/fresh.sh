@@ -26,6 +26,7 @@ mirror=$(sed -nE 's/^(deb( \[[^]]*\])?|URIs:) +([^ ]+).*/\3/p' \
 debootstrap --variant=minbase bookworm "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 ||
   { tail -n 5 "$root.log"; failed=1; exit 1; }
 rm -f "$root.log"
+rm -f "$root/etc/apt/sources.list"
 cp /etc/apt/sources.list "$root/etc/apt/sources.list" 2>/dev/null
 cp -r /etc/apt/sources.list.d/. "$root/etc/apt/sources.list.d/" 2>/dev/null
 cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
