@@ -121,6 +121,12 @@ void rtl_http_close(struct rtl_http *self);
 int rtl_http_header(struct curl_slist **list, struct rtl_span name, struct rtl_span value);
 void rtl_http_free_headers(struct curl_slist *list); /* wipes */
 
+/* Where a URL leads; the port is the scheme's if it names none. -1: not a URL, or too long. */
+struct rtl_http_origin {
+  char scheme[16], host[256], port[8];
+};
+int rtl_http_origin(const char *url, struct rtl_http_origin *out);
+
 /* ---- shared by http.c and stream.c ---- */
 
 /* An easy handle with the route set, or NULL (no memory, or *refused says what libcurl refused). */

@@ -367,36 +367,22 @@ static int stream_close(lua_State *L) {
 
 /* ---- the module ---- */
 
-/* Pushes one part of a parsed URL, or nil. */
-static void push_part(lua_State *L, CURLU *url, CURLUPart part) {
-  char *text = NULL;
-  if (rtl_curl.curl_url_get(url, part, &text, CURLU_DEFAULT_PORT) == CURLUE_OK) {
-    lua_pushstring(L, text);
-    rtl_curl.curl_free(text);
-  } else {
-    luaL_pushfail(L);
-  }
-}
-
 /*** http.origin(url) → scheme, host, port | nil, "library", message
  * Where a URL leads, without making a Lua string of a secret one. nil alone: not a URL. */
 static int l_origin(lua_State *L) {
+  struct rtl_http_origin origin;
   size_t size;
   const char *text = rtl_check_bytes(L, 1, &size);
   if (missing(L) != 0) {
     return 3;
   }
-  CURLU *url = rtl_curl.curl_url();
-  if (url == NULL || strlen(text) != size ||
-      rtl_curl.curl_url_set(url, CURLUPART_URL, text, CURLU_PATH_AS_IS) != CURLUE_OK) {
-    rtl_curl.curl_url_cleanup(url);
+  if (strlen(text) != size || rtl_http_origin(text, &origin) != 0) {
     luaL_pushfail(L);
     return 1;
   }
-  push_part(L, url, CURLUPART_SCHEME);
-  push_part(L, url, CURLUPART_HOST);
-  push_part(L, url, CURLUPART_PORT);
-  rtl_curl.curl_url_cleanup(url);
+  lua_pushstring(L, origin.scheme);
+  lua_pushstring(L, origin.host);
+  lua_pushstring(L, origin.port);
   return 3;
 }
 

@@ -1,6 +1,7 @@
 /* What requests and streams have in common: where to, through what, trusted how. */
 #include "http/http.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SET(option, value) (code = code != CURLE_OK ? code : set(easy, option, value))
@@ -111,4 +112,28 @@ void rtl_http_let_go(struct rtl_http_hold *hold) {
     hold->connect_to = NULL;
   }
   rtl_buffer_free(&hold->key);
+}
+
+static int get_part(CURLU *url, CURLUPart part, char *out, size_t room) {
+  char *text = NULL;
+  if (rtl_curl.curl_url_get(url, part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) {
+    return -1;
+  }
+  int length = snprintf(out, room, "%s", text);
+  rtl_curl.curl_free(text);
+  return length < 0 || (size_t)length >= room ? -1 : 0;
+}
+
+int rtl_http_origin(const char *url, struct rtl_http_origin *out) {
+  CURLU *parsed = rtl_curl.curl_url();
+  int result = -1;
+  if (parsed != NULL &&
+      rtl_curl.curl_url_set(parsed, CURLUPART_URL, url, CURLU_PATH_AS_IS) == CURLUE_OK &&
+      get_part(parsed, CURLUPART_SCHEME, out->scheme, sizeof out->scheme) == 0 &&
+      get_part(parsed, CURLUPART_HOST, out->host, sizeof out->host) == 0 &&
+      get_part(parsed, CURLUPART_PORT, out->port, sizeof out->port) == 0) {
+    result = 0;
+  }
+  rtl_curl.curl_url_cleanup(parsed);
+  return result;
 }
