@@ -105,4 +105,15 @@ return {
     cause = "A message is larger than max_message.",
     next = "Raise max_message, or ask for less.",
   },
+  ["RTL-NET-030"] = {
+    title = "Not in the recording",
+    cause = "A recording is played instead of the network, and holds no further answer to this "
+      .. "request: it differs from what was recorded, or is sent more often.",
+    next = "Record again, or compare method, URL and body with the recording's lines.",
+  },
+  ["RTL-NET-031"] = {
+    title = "Not a recording",
+    cause = "A line of the file is JSON, but no recorded request.",
+    next = "Give a file that a recorder wrote.",
+  },
 }
