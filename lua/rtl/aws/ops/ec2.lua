@@ -180,7 +180,7 @@ return {
     create_vpc_endpoint = {
       input = [[
         VpcId!
-        VpcEndpointType:(Interface|Gateway|GatewayLoadBalancer|Resource|ServiceNetwork|Tunnel)
+        VpcEndpointType:(Interface|Gateway|GatewayLoadBalancer|Resource|ServiceNetwork)
         ServiceName PolicyDocument:json RouteTableIds:[string]@RouteTableId
         SubnetIds:[string]@SubnetId SecurityGroupIds:[string]@SecurityGroupId
         PrivateDnsEnabled:bool TagSpecifications:[TagSpecification]@TagSpecification
@@ -427,8 +427,7 @@ return {
       repeatable = true,
       input = [[
         CapacityReservationId! InstanceCount:int EndDate:time EndDateType:(unlimited|limited)
-        Accept:bool AdditionalInfo InstanceMatchCriteria:(open|targeted)
-        AcceptModificationTerms:bool StartDate:time DryRun:bool]],
+        Accept:bool AdditionalInfo InstanceMatchCriteria:(open|targeted) DryRun:bool]],
       output = "Return:bool",
     },
     cancel_capacity_reservation = {
@@ -449,8 +448,8 @@ return {
         CapacityBlockOfferingId! InstancePlatform!
         TagSpecifications:[TagSpecification]@TagSpecification DryRun:bool]],
       output = [[
-        CapacityReservation:CapacityReservation CapacityBlocks:[CapacityBlock]@capacityBlockSet
-        CapacityReservations:[CapacityReservation]@capacityReservationSet]],
+        CapacityReservation:CapacityReservation
+        CapacityBlocks:[CapacityBlock]@capacityBlockSet]],
     },
     get_spot_placement_scores = {
       items = "SpotPlacementScores",
@@ -511,8 +510,7 @@ return {
       InstanceMatchCriteria CreateDate:time PlacementGroupArn ReservationType
       CommitmentInfo:CapacityReservationCommitmentInfo DeliveryPreference CapacityBlockId
       Tags:[Tag]@tagSet]],
-    CapacityReservationCommitmentInfo = [[
-      CommittedInstanceCount:int CommitmentEndDate:time CommitmentDuration:int]],
+    CapacityReservationCommitmentInfo = "CommittedInstanceCount:int CommitmentEndDate:time",
     CapacityReservationSpecificationResponse = [[
       CapacityReservationPreference CapacityReservationTarget:CapacityReservationTargetResponse]],
     CapacityReservationTarget = "CapacityReservationId CapacityReservationResourceGroupArn",
@@ -605,7 +603,7 @@ return {
     LaunchTemplateIamInstanceProfileSpecificationRequest = "Arn Name",
     LaunchTemplateInstanceMarketOptions = "MarketType",
     LaunchTemplateInstanceMarketOptionsRequest = [[
-      MarketType:(spot|capacity-block|interruptible-capacity-reservation|on-demand)]],
+      MarketType:(spot|capacity-block|interruptible-capacity-reservation)]],
     LaunchTemplateInstanceMetadataOptions = [[
       State HttpTokens HttpPutResponseHopLimit:int HttpEndpoint HttpProtocolIpv6
       InstanceMetadataTags]],
@@ -640,8 +638,7 @@ return {
       FailureMessage Status AvailabilityZone AvailabilityZoneId]],
     NetworkCardInfo = [[
       NetworkCardIndex:int NetworkPerformance MaximumNetworkInterfaces:int
-      BaselineBandwidthInGbps:float PeakBandwidthInGbps:float
-      InterfaceTypes:[string]@interfaceTypeSet]],
+      BaselineBandwidthInGbps:float PeakBandwidthInGbps:float]],
     NetworkInfo = [[
       NetworkPerformance MaximumNetworkInterfaces:int MaximumNetworkCards:int
       DefaultNetworkCardIndex:int NetworkCards:[NetworkCardInfo] Ipv4AddressesPerInterface:int

@@ -243,7 +243,6 @@ return {
       clusterName principalArn kubernetesGroups:[string] accessEntryArn createdAt:time
       modifiedAt:time username type tags:{string}]],
     AccessScope = "type:(cluster|namespace) namespaces:[string]",
-    ActiveCertificateAuthority = "id activatedBy",
     Addon = [[
       addonName clusterName status addonVersion health:AddonHealth addonArn createdAt:time
       modifiedAt:time serviceAccountRoleArn publisher owner configurationValues:json
@@ -260,7 +259,7 @@ return {
       requiresConfiguration:bool requiresIamPermissions:bool]],
     AssociatedAccessPolicy = "policyArn accessScope:AccessScope associatedAt:time modifiedAt:time",
     AutoScalingGroup = "name",
-    Certificate = "data active:ActiveCertificateAuthority",
+    Certificate = "data",
     Cluster = [[
       name arn createdAt:time version endpoint roleArn resourcesVpcConfig:VpcConfigResponse
       kubernetesNetworkConfig:KubernetesNetworkConfigResponse logging:Logging identity:Identity

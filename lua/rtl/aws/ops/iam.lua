@@ -177,7 +177,7 @@ return {
     InstanceProfile = [[
       Path InstanceProfileName InstanceProfileId Arn CreateDate:time Roles:[Role] Tags:[Tag]
     ]],
-    OpenIDConnectProviderListEntry = "Arn IsTrustedIdentityPropagationEnabled:bool",
+    OpenIDConnectProviderListEntry = "Arn",
     Policy = [[
       PolicyName PolicyId Arn Path DefaultVersionId AttachmentCount:int
       PermissionsBoundaryUsageCount:int IsAttachable:bool Description CreateDate:time

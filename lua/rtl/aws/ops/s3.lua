@@ -117,7 +117,6 @@ return {
     abort_multipart_upload = {
       repeatable = true, method = "DELETE", path = "/{Bucket}/{Key+}", status = 204,
       query = "UploadId!@uploadId",
-      output_header = "VersionId@x-amz-version-id",
     },
     list_object_versions = {
       method = "GET", path = "/{Bucket}?versions",
@@ -150,7 +149,7 @@ return {
       NoncurrentVersionExpiration:NoncurrentVersionExpiration
       AbortIncompleteMultipartUpload:AbortIncompleteMultipartUpload]],
     LifecycleRuleFilter = "Prefix",
-    MultipartUpload = "UploadId Key Initiated:time StorageClass VersionId",
+    MultipartUpload = "UploadId Key Initiated:time StorageClass",
     NoncurrentVersionExpiration = "NoncurrentDays:int NewerNoncurrentVersions:int",
     Object = "Key LastModified:time ETag Size:int StorageClass",
     ObjectIdentifier = "Key! VersionId ETag LastModifiedTime:time.http Size:int",
