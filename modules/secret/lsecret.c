@@ -2,6 +2,7 @@
 #include "secret/lsecret.h"
 
 #include <lauxlib.h>
+#include <stdlib.h>
 #include <string.h>
 
 int luaopen_rtl_native_secret(lua_State *L);
@@ -149,6 +150,45 @@ static int l_length(lua_State *L) {
   return 1;
 }
 
+/* Holds bytes for a moment, so that a raise frees them. */
+static int bytes_free(lua_State *L) {
+  char **box = lua_touserdata(L, 1);
+  free(*box);
+  *box = NULL;
+  return 0;
+}
+
+static char **push_bytes_box(lua_State *L) {
+  char **box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = NULL;
+  if (luaL_newmetatable(L, "rtl.secret.bytes")) {
+    lua_pushcfunction(L, bytes_free);
+    lua_setfield(L, -2, "__gc");
+  }
+  lua_setmetatable(L, -2);
+  return box;
+}
+
+/*** secret.mask(text) → string
+ * The text with each part that is one of the secrets alive now (of 8 bytes or more) replaced by
+ * "<secret>". rtl.redact does more and is what to use. */
+static int l_mask(lua_State *L) {
+  size_t size;
+  size_t out_size;
+  const char *text = luaL_checklstring(L, 1, &size);
+  lua_settop(L, 1);
+  char **box = push_bytes_box(L);
+  *box = rtl_secrets_mask(text, size, HIDDEN, &out_size);
+  if (*box == NULL) {
+    lua_settop(L, 1);
+    return out_size == 0 ? 1 : luaL_error(L, "not enough memory");
+  }
+  lua_pushlstring(L, *box, out_size);
+  free(*box);
+  *box = NULL;
+  return 1;
+}
+
 /*** secret.close(s)
  * Wipes it now; the collector does the same later. Closing twice is fine. */
 static int l_close(lua_State *L) {
@@ -173,7 +213,8 @@ static const luaL_Reg methods[] = {
 int luaopen_rtl_native_secret(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"new", l_new},       {"join", l_join},     {"is", l_is},       {"reveal", l_reveal},
-      {"equals", l_equals}, {"length", l_length}, {"close", l_close}, {NULL, NULL},
+      {"equals", l_equals}, {"length", l_length}, {"close", l_close},
+      {"mask", l_mask},     {NULL, NULL},
   };
   if (luaL_newmetatable(L, SECRET)) {
     luaL_setfuncs(L, methods, 0);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 struct rtl_secret {
+  struct rtl_secret *next, *previous; /* all that live, for rtl_secrets_mask */
   size_t size;
   char bytes[]; /* size bytes and one NUL, which is not counted */
 };
@@ -17,6 +18,12 @@ void rtl_secret_free(struct rtl_secret *secret);
 
 /* Overwrites `size` bytes in a way that the compiler keeps. Borrows. */
 void rtl_wipe(void *bytes, size_t size);
+
+enum { RTL_SECRET_SHORT = 8 }; /* shorter ones are not looked for: they would hit plain words */
+
+/* `text` with each stretch that is part of a living secret replaced by `mark`: malloc'ed, given to
+ * the caller; NULL when nothing was found or (with *out_size = 1) when out of memory. Borrows. */
+char *rtl_secrets_mask(const char *text, size_t size, const char *mark, size_t *out_size);
 
 /* 1 if both hold the same bytes; the time depends on the lengths only. Borrows both. */
 int rtl_same_bytes(const char *a, size_t a_size, const char *b, size_t b_size);
