@@ -34,8 +34,8 @@ function M.use(implementation)
 end
 
 --- What carries out the requests: { name = "native" or the world's, unconfirmed = array of texts:
--- what in it no real counterpart has confirmed, option = the word that chose it on the command line,
--- or nil }.
+-- what in it no real counterpart has confirmed, option = the word on the command line that chose
+-- it, or nil }.
 function M.describe()
   local d = impl.describe and impl.describe() or {}
   return { name = d.name or "unnamed", unconfirmed = d.unconfirmed or {}, option = d.option }

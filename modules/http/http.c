@@ -110,7 +110,8 @@ static size_t send_span(struct rtl_span *span, char *out, size_t room) {
 }
 
 static size_t send_chunk(struct rtl_http *self, char *out, size_t room) {
-  struct rtl_span rest = {self->chunk.bytes + self->chunk_sent, self->chunk.size - self->chunk_sent};
+  size_t sent = self->chunk_sent;
+  struct rtl_span rest = {self->chunk.bytes + sent, self->chunk.size - sent};
   size_t size = send_span(&rest, out, room);
   self->chunk_sent += size;
   return size;

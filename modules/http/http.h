@@ -116,8 +116,8 @@ int rtl_http_feed(struct rtl_http *self, struct rtl_span chunk);
 /* Stops at once, closes the connection if it is in use, frees everything. Idempotent. */
 void rtl_http_close(struct rtl_http *self);
 
-/* Appends "name: value" to *list, in libcurl's spelling; value.bytes NULL: libcurl's own default for
- * this header is not sent. -1: no memory, -2: not allowed in HTTP. */
+/* Appends "name: value" to *list, in libcurl's spelling; value.bytes NULL: libcurl's own default
+ * for this header is not sent. -1: no memory, -2: not allowed in HTTP. */
 int rtl_http_header(struct curl_slist **list, struct rtl_span name, struct rtl_span value);
 void rtl_http_free_headers(struct curl_slist *list); /* wipes */
 

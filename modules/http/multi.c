@@ -62,7 +62,8 @@ static int watch_socket(struct rtl_multi *self, curl_socket_t socket, int what) 
   if (watch == NULL) {
     return -1;
   }
-  *watch = (struct rtl_watch){.fd = socket, .events = wanted(what), .ready = on_ready, .data = self};
+  *watch = (struct rtl_watch){.fd = socket, .ready = on_ready, .data = self};
+  watch->events = wanted(what);
   if (rtl_loop_watch(rtl_loop_default(), watch) != 0) {
     free(watch);
     return -1;

@@ -32,7 +32,7 @@ const char *rtl_multi_open(struct rtl_multi *self);
 /* Closes it and its connections, if no transfer is live. Idempotent. */
 void rtl_multi_close(struct rtl_multi *self);
 
-/* Adds self->easy (whose private data becomes `self`) to self->multi. -1: refused, easy is freed. */
+/* Adds self->easy (whose private data becomes `self`) to self->multi. -1: refused, easy freed. */
 int rtl_transfer_start(struct rtl_transfer *self);
 
 /* Stops the transfer at once and frees self->easy. Idempotent. Not from a libcurl callback. */

@@ -31,7 +31,8 @@ int rtl_stream_open(struct rtl_stream *self, const struct rtl_http_route *route)
 enum rtl_stream_result rtl_stream_connected(struct rtl_stream *self);
 
 /* Reads up to `room` bytes, as soon as there are any. */
-enum rtl_stream_result rtl_stream_read(struct rtl_stream *self, char *out, size_t room, size_t *got);
+enum rtl_stream_result rtl_stream_read(struct rtl_stream *self, char *out, size_t room,
+                                       size_t *got);
 
 /* Takes bytes to be sent (copied). -1: no memory. */
 int rtl_stream_write(struct rtl_stream *self, struct rtl_span bytes);

@@ -57,8 +57,8 @@ enum rtl_websocket_error rtl_websocket_open(struct rtl_websocket *self, int is_c
  * forbids a close frame is queued, and nothing more is read. */
 enum rtl_websocket_error rtl_websocket_feed(struct rtl_websocket *self, struct rtl_span bytes);
 
-/* Whether bytes were refused, and why: PROTOCOL, UTF8 or TOO_LARGE. Known when the close frame for it
- * was put out. */
+/* Whether bytes were refused, and why: PROTOCOL, UTF8 or TOO_LARGE. Known when the close frame for
+ * it was put out. */
 enum rtl_websocket_error rtl_websocket_refusal(const struct rtl_websocket *self);
 
 /* The oldest event, now the caller's to free(); NULL when there is none. */
