@@ -3,7 +3,8 @@ local settings = require "rtl.recipe.settings"
 
 local function set()
   return settings.set {
-    { name = "region", type = "string", list = true, default = "us-east-2", short = "r", help = "h" },
+    { name = "region", type = "string", list = true, default = "us-east-2", short = "r",
+      help = "h" },
     { name = "gpu_count", type = "integer", default = 2, help = "h" },
     { name = "probe", type = "boolean", default = true, help = "h" },
   }

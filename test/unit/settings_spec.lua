@@ -7,7 +7,8 @@ local function sample()
       environ = { "AWS_REGION" }, short = "r", help = "regions" },
     { name = "gpu_count", type = "integer", min = 1, max = 64, default = 2, help = "GPU nodes" },
     { name = "down_after", type = "duration", default = "0s", max = 7 * 86400, help = "lease" },
-    { name = "transport", type = "string", choices = { "efa", "any" }, default = "efa", help = "t" },
+    { name = "transport", type = "string", choices = { "efa", "any" }, default = "efa",
+      help = "t" },
     { name = "probe", type = "boolean", default = false, help = "probe" },
   }
 end

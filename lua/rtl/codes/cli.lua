@@ -67,6 +67,11 @@ return {
     cause = "A recipe returns a table with `steps` or `action`.",
     next = "Compare with recipes/deploy.lua (`rtl init DIR` writes it out).",
   },
+  ["RTL-CLI-015"] = {
+    title = "Every other way failed too",
+    cause = "A failure that another zone or group could cure came back in each of them.",
+    next = "The lines above name each attempt. Try another region, or a reservation.",
+  },
   ["RTL-CLI-014"] = {
     title = "Output can't be written",
     cause = "Standard output is closed or its disk is full.",

@@ -6,7 +6,10 @@ local M = {}
 
 -- Areas whose errors are the caller's to correct, and the exceptions in them.
 local USAGE = { SET = true, CLI = true }
-local NOT_USAGE = { ["RTL-CLI-007"] = "refused", ["RTL-CLI-012"] = "failed", ["RTL-CLI-014"] = "failed" }
+local NOT_USAGE = {
+  ["RTL-CLI-007"] = "refused", ["RTL-CLI-012"] = "failed", ["RTL-CLI-014"] = "failed",
+  ["RTL-CLI-015"] = "failed",
+}
 
 --- Turns whatever was raised into an error object. A text (a program error) keeps its traceback in
 -- `trace`. To be used as the handler of xpcall.
@@ -91,7 +94,9 @@ function M.lines(e)
   local lines = {}
   if e.problems then
     lines[1] = { "why", fact_line(e) }
-    for _, problem in ipairs(e.problems) do lines[#lines + 1] = { "", tostring(problem.message) } end
+    for _, problem in ipairs(e.problems) do
+      lines[#lines + 1] = { "", tostring(problem.message) }
+    end
   else
     chain(e, lines)
   end
@@ -100,7 +105,9 @@ function M.lines(e)
   local code = code_of(e)
   if code and code ~= "RTL-CLI-012" then lines[#lines + 1] = { "", "rtl explain " .. code } end
   local trace = innermost(e, "trace")
-  for line in (trace or ""):gmatch("[^\n]+") do lines[#lines + 1] = { "", (line:gsub("\t", "  ")) } end
+  for line in (trace or ""):gmatch("[^\n]+") do
+    lines[#lines + 1] = { "", (line:gsub("\t", "  ")) }
+  end
   return lines
 end
 

@@ -10,7 +10,7 @@ local M = {}
 local Record = {}
 Record.__index = Record
 
-local BATCH = 64 -- lines that are kept back; a death loses no more than these (the ledger loses none)
+local BATCH = 64 -- lines kept back: what a death may lose of the record (never of the ledger)
 
 --- Opens the record of run `id` below `folder` (made when the first file is written).
 function M.open(folder, id)

@@ -223,7 +223,9 @@ local function world_lines(lines)
   local world = wire.describe()
   if world.name == "native" then return end
   labelled(lines, "World", { world.name .. ": nothing was spent, nothing real was made" })
-  for _, what in ipairs(world.unconfirmed or {}) do labelled(lines, "", { "  unconfirmed: " .. what }) end
+  for _, what in ipairs(world.unconfirmed or {}) do
+    labelled(lines, "", { "  unconfirmed: " .. what })
+  end
 end
 
 --- The last screen of a run that has a plan: verdict, job, cost so far, what removes it all.

@@ -24,7 +24,8 @@ local function settings_file()
   end
   if values == nil then return {} end
   if type(values) ~= "table" or values[1] ~= nil then
-    return err.fail { code = "RTL-SET-005", message = FILE .. " is not one mapping of names to values" }
+    return err.fail { code = "RTL-SET-005",
+      message = FILE .. " is not one mapping of names to values" }
   end
   return values
 end

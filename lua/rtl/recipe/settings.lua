@@ -1,4 +1,4 @@
---- Settings: declared once, set on the command line, in the environment, in rtl.yaml, or by default.
+--- Settings: declared once; set on the command line, in the environment, in rtl.yaml or by default.
 --
 -- A declaration is a table: name (snake_case), type (rtl.recipe.value), default, help, and maybe
 -- unit, min, max, choices, match + wanted, list, least, short (one letter), environ (names that
@@ -15,6 +15,10 @@ local states = setmetatable({}, { __mode = "k" })
 
 -- Names in the environment that start with RTL_ and are no settings.
 local NOT_SETTINGS = { RTL_STATE = true, RTL_LUA = true, RTL_SKIP = true, RTL_BUILD = true }
+
+local function is_setting(variable)
+  return not NOT_SETTINGS[variable] and not variable:match("^RTL_TEST_")
+end
 
 local Set = {}
 Set.__index = Set
@@ -102,7 +106,8 @@ local function candidates(declaration, from)
   if word ~= nil then list[#list + 1] = { word, option } end
   local environ = from.environ or {}
   for _, name in ipairs { variable, table.unpack(declaration.environ or {}) } do
-    if environ[name] ~= nil and environ[name] ~= "" then list[#list + 1] = { environ[name], name } end
+    local text = environ[name]
+    if text ~= nil and text ~= "" then list[#list + 1] = { text, name } end
   end
   local in_file = from.file and from.file[declaration.name]
   if in_file ~= nil then list[#list + 1] = { in_file, from.file_name or "rtl.yaml" } end
@@ -134,7 +139,7 @@ local function unknown_names(set, from, problems)
   end
   for _, name in ipairs(sorted_keys(from.environ or {})) do
     local setting = name:match("^RTL_(.+)$")
-    if setting and not NOT_SETTINGS[name] and not name:match("^RTL_TEST_") and not set.by_name[setting:lower()] then
+    if setting and is_setting(name) and not set.by_name[setting:lower()] then
       problems[#problems + 1] = unknown(set, setting:lower(), name, "environment")
     end
   end

@@ -130,7 +130,8 @@ local function one(raw, declaration)
     for _, choice in ipairs(declaration.choices) do
       if choice == value then return value end
     end
-    return nil, "bounds", ("'%s' is none of %s"):format(text, table.concat(declaration.choices, ", "))
+    return nil, "bounds",
+      ("'%s' is none of %s"):format(text, table.concat(declaration.choices, ", "))
   end
   if declaration.match and value ~= "" and not value:match(declaration.match) then
     return nil, "bounds", ("'%s' is not %s"):format(text, declaration.wanted or "of the right form")
