@@ -42,6 +42,15 @@ function M.money(dollars)
   return ("$%.2f"):format(dollars)
 end
 
+--- Bytes in the unit that reads best: "512 B", "1.3 GiB".
+function M.bytes(n)
+  local units, i = { "B", "KiB", "MiB", "GiB", "TiB" }, 1
+  while n >= 1024 and i < #units do
+    n, i = n / 1024, i + 1
+  end
+  return (i == 1 and "%d %s" or "%.1f %s"):format(n, units[i])
+end
+
 --- "1 thing", "2 things".
 function M.count(n, one, many)
   return ("%d %s"):format(n, n == 1 and one or many or one .. "s")

@@ -1,0 +1,104 @@
+--- The verdict on a job's transport, in words: what was found, what proves it, why not, what next.
+
+local codes = require "rtl.codes.nccl"
+local text = require "rtl.recipe.text"
+
+local M = {}
+
+local MEANS = {
+  EFA = "every edge between nodes ran over EFA",
+  DEGRADED = "EFA, but not as wide or as fast as it should be",
+  TCP = "the job's traffic between nodes ran over TCP, not EFA",
+  MIXED = "some edges between nodes ran over EFA and some over TCP",
+  IB = "the job's traffic between nodes ran over InfiniBand or RoCE, not EFA",
+  NOT_APPLICABLE = "one node: there is no network between nodes to judge",
+  UNKNOWN = "what carried the job's traffic is not proven",
+}
+
+local BY_COUNTERS = {
+  as_expected = "the hardware counters agree",
+  short = "the hardware counters grew by less than the job moved",
+  flat = "the hardware counters did not grow",
+  elsewhere = "the Ethernet counters grew by what the job moved",
+  unknown = "the hardware counters could not be read",
+}
+
+local function node_line(node)
+  local function grew(n) return n and text.bytes(n) or "unknown" end
+  return ("counters of %s: EFA sent %s, received %s; Ethernet sent %s"):format(node.name,
+    grew(node.efa_tx), grew(node.efa_rx), grew(node.net_tx))
+end
+
+local function evidence_line(item)
+  return ("%s:%d: %s"):format(item.file, item.line, item.text)
+end
+
+local function edges_line(log)
+  if not log.edges or #log.edges == 0 then return nil end
+  local counts, names = {}, {}
+  for _, edge in ipairs(log.edges) do
+    for kind in pairs(edge.kinds or {}) do
+      if not counts[kind] then names[#names + 1] = kind end
+      counts[kind] = (counts[kind] or 0) + 1
+    end
+  end
+  table.sort(names)
+  for i, kind in ipairs(names) do names[i] = ("%d %s"):format(counts[kind], kind) end
+  return ("%s between nodes: %s"):format(text.count(#log.edges, "edge"), table.concat(names, ", "))
+end
+
+local function proof_lines(joined)
+  local lines = {}
+  lines[1] = edges_line(joined.log)
+  for i, item in ipairs(joined.log.evidence or {}) do
+    if i <= 4 then lines[#lines + 1] = evidence_line(item) end
+  end
+  for _, node in ipairs(joined.counters and joined.counters.nodes or {}) do
+    lines[#lines + 1] = node_line(node)
+  end
+  return lines
+end
+
+local function sentence(joined)
+  local means = MEANS[joined.verdict] or joined.verdict
+  local state = joined.counters and joined.counters.state
+  local log = joined.log.verdict
+  if state and (log == "EFA" or log == "DEGRADED") then
+    means = ("%s; %s"):format(means, BY_COUNTERS[state])
+  end
+  return joined.log.weak and means .. " (weak: no channel lines)" or means
+end
+
+--- The verdict to show: `joined` is what rtl.nccl's join returned. Returns {verdict, text, exit
+-- ("done" or "transport"), ok, code, cause, next, lines}; all of it can be stored as JSON.
+function M.of(joined)
+  local cause = joined.cause
+  local page = cause and codes[cause.code]
+  local verdict = {
+    verdict = joined.verdict, text = sentence(joined), ok = joined.ok,
+    exit = joined.ok and "done" or "transport", lines = proof_lines(joined),
+  }
+  if cause then
+    verdict.code, verdict.class = cause.code, cause.class
+    verdict.cause = page and ("%s. %s"):format(page.title, page.cause) or cause.class
+    verdict.next = page and page.next
+    if cause.evidence then table.insert(verdict.lines, 1, evidence_line(cause.evidence)) end
+  end
+  return verdict
+end
+
+-- Causes that say no more than that there was nothing to read.
+local NOTHING_SAID = { ["RTL-NCCL-016"] = true }
+
+--- The exit code's name of a job that ended with `status` and this verdict: a transport that is not
+-- what was wanted beats a failure of the job, unless the job died before NCCL said anything.
+function M.exit(verdict, status)
+  local failed = status ~= "SUCCEEDED"
+  local silent = verdict.verdict == "UNKNOWN"
+    and (verdict.code == nil or NOTHING_SAID[verdict.code] ~= nil)
+  if failed and silent then return "failed" end
+  if not verdict.ok then return "transport" end
+  return failed and "failed" or "done"
+end
+
+return M

@@ -1,0 +1,25 @@
+--- From an empty account to a proven distributed training job on EKS over EFA.
+--
+-- Makes a network, an EKS cluster with one system node and two GPU nodes, the two device plugins,
+-- the KubeRay operator and a Ray cluster; runs a job on it and says which network it really took.
+-- Run it again and it goes on where it stopped; nothing that stands is made twice.
+--
+--   rtl recipes/deploy.lua --plan          what would be made, what it costs; changes nothing
+--   rtl recipes/deploy.lua                 asks once, then makes it
+--   rtl recipes/deploy.lua --only job      the job alone, on what stands
+--   rtl recipes/teardown.lua               removes all of it
+--
+-- Costs about $10 an hour with the default GPU nodes, from the minute that they run.
+
+return {
+  title = "Ray Train on EKS over EFA",
+  settings = { "settings" },
+  steps = {
+    "steps/settings",       -- 1  what is wanted, checked against the account
+    "steps/cluster",        -- 2  capacity, network, cluster and node groups
+    "steps/device_plugins", -- 3  GPUs and EFA interfaces become resources of the nodes
+    "steps/kuberay",        -- 4  the operator
+    "steps/ray_cluster",    -- 5  head and workers, and what they really run
+    "steps/job",            -- 6  the job, its true end, and the verdict on its transport
+  },
+}
