@@ -5,6 +5,7 @@
 -- A job that ended well with the same script and settings is not submitted again.
 
 local counters = require "rtl.recipe.counters"
+local err = require "rtl.err"
 local fs = require "rtl.fs"
 local pods = require "rtl.recipe.ray_pods"
 local ray_job = require "rtl.recipe.ray_job"
@@ -101,6 +102,7 @@ return {
   -- Whether there is something to do, for the plan. Before there is a cluster there always is.
   pending = function (run)
     local ok, found = pcall(look, run)
+    if not ok and not err.is(found) then error(found, 0) end
     if not ok then return "submit the job " .. run.settings.script end
     if found.known then return nil end
     if left_behind(found) then return "follow the job " .. found.id .. " to its end" end

@@ -1,0 +1,95 @@
+--- `rtl doctor`: what this machine has and lacks. It looks at this machine only, and calls nobody.
+
+local exit = require "rtl.cli.exit"
+local fs = require "rtl.fs"
+local host = require "rtl.native.host"
+local init = require "rtl.cli.init"
+local output = require "rtl.cli.output"
+local process = require "rtl.process"
+local state = require "rtl.recipe.state"
+local yaml = require "rtl.native.yaml"
+
+local M = {}
+
+local function fine(text) return true, text end
+local function bad(text) return false, text end
+
+local function check_state()
+  local root = state.root()
+  local made, problem = fs.mkdirs(root)
+  if not made then return bad(("%s can't be made: %s"):format(root, problem.message)) end
+  local probe = fs.join(root, ".doctor")
+  local written, refused = fs.write(probe, "")
+  fs.remove(probe)
+  if not written then return bad(("%s can't be written: %s"):format(root, refused.message)) end
+  return fine(root)
+end
+
+local function check_crypto()
+  local ok, problem = pcall(function () return require("rtl.native.crypto").sha256_hex("") end)
+  return ok, ok and "libcrypto loads" or tostring(problem)
+end
+
+-- Where credentials would come from; whether they work, `--plan` shows.
+local function check_credentials()
+  local places = {}
+  if process.getenv("AWS_ACCESS_KEY_ID") then places[#places + 1] = "the environment" end
+  local home = process.getenv("HOME") or "."
+  for _, name in ipairs { "config", "credentials" } do
+    local path = fs.join(home, ".aws", name)
+    if fs.exists(path) then places[#places + 1] = path end
+  end
+  if process.getenv("AWS_WEB_IDENTITY_TOKEN_FILE") then places[#places + 1] = "a web identity" end
+  if #places == 0 then return fine("none here (an instance role may still be there)") end
+  return fine(table.concat(places, ", "))
+end
+
+local function check_settings()
+  if not fs.exists("rtl.yaml") then return fine("no rtl.yaml here") end
+  local _, problem = yaml.decode(assert(fs.read("rtl.yaml")))
+  if problem and problem.message then return bad("rtl.yaml: " .. problem.message) end
+  return fine("rtl.yaml is YAML")
+end
+
+local function check_fork()
+  local stamp = init.stamp(".")
+  if not stamp then return fine("no fork in ./recipes") end
+  local crypto = require "rtl.native.crypto"
+  local changed, missing = 0, 0
+  for name, digest in pairs(stamp.files) do
+    local text = fs.exists(name) and fs.read(name)
+    if not text then
+      missing = missing + 1
+    elseif crypto.sha256_hex(text) ~= digest then
+      changed = changed + 1
+    end
+  end
+  return fine(("from rtl %s (this is %s): %d changed, %d missing"):format(stamp.version,
+    host.version, changed, missing))
+end
+
+local CHECKS = {
+  { "program", function () return fine(("rtl %s, %s"):format(host.version, _VERSION)) end },
+  { "crypto", check_crypto },
+  { "state", check_state },
+  { "credentials", check_credentials },
+  { "settings", check_settings },
+  { "fork", check_fork },
+  { "terminal", function ()
+    return fine(process.is_terminal(1) and ("%d columns"):format(process.columns()) or "none")
+  end },
+}
+
+--- The sub-command. Returns the exit code: failed when something is missing.
+function M.run()
+  local lines, code = {}, exit.done
+  for _, check in ipairs(CHECKS) do
+    local ok, text = check[2]()
+    if not ok then code = exit.failed end
+    lines[#lines + 1] = ("  %s %-12s %s"):format(ok and "✓" or "✗", check[1], text)
+  end
+  output.lines(lines)
+  return code
+end
+
+return M
