@@ -1,0 +1,234 @@
+--- Step 2: capacity, network, cluster and node groups.
+--
+-- All GPU nodes stand in one subnet of one zone, since EFA does not cross zones. The zone is chosen
+-- before anything is made: offered, with EFA, with quota, cheapest first. When it has no capacity
+-- after all, the next one is tried with a group of its own.
+--
+-- With a kubeconfig this step makes nothing and checks the nodes that are there.
+
+local access_entry = require "rtl.kinds.access_entry"
+local addons_active = require "rtl.kinds.addons_active"
+local capacity = require "rtl.kinds.capacity"
+local eks_addon = require "rtl.kinds.eks_addon"
+local eks_cluster = require "rtl.kinds.eks_cluster"
+local elastic_ip = require "rtl.kinds.elastic_ip"
+local gpu_instances = require "rtl.kinds.gpu_instances"
+local gpu_nodes = require "rtl.recipe.gpu_nodes"
+local iam_role = require "rtl.kinds.iam_role"
+local internet_gateway = require "rtl.kinds.internet_gateway"
+local launch_template = require "rtl.kinds.launch_template"
+local nat_gateway = require "rtl.kinds.nat_gateway"
+local node_group = require "rtl.kinds.node_group"
+local placement_group = require "rtl.kinds.placement_group"
+local route_table = require "rtl.kinds.route_table"
+local security_group = require "rtl.kinds.security_group"
+local subnet = require "rtl.kinds.subnet"
+local vpc = require "rtl.kinds.vpc"
+local vpc_endpoint = require "rtl.kinds.vpc_endpoint"
+
+local function or_nil(text) return text ~= "" and text or nil end
+
+-- ---- network ----
+
+-- The n-th (0…15) sixteenth of an IPv4 range.
+local function sixteenth(cidr, n)
+  local a, b, c, d, bits = cidr:match("^(%d+)%.(%d+)%.(%d+)%.(%d+)/(%d+)$")
+  local base = ((tonumber(a) * 256 + tonumber(b)) * 256 + tonumber(c)) * 256 + tonumber(d)
+  local size = 1 << (32 - bits - 4)
+  local at = (base & ~((1 << (32 - tonumber(bits))) - 1)) + n * size
+  return ("%d.%d.%d.%d/%d"):format(at >> 24, at >> 16 & 255, at >> 8 & 255, at & 255, bits + 4)
+end
+
+-- A zone's place among the sixteenths, from its id: use2-az2 is 1. The same in every run.
+local function place_of(zone_id)
+  return (tonumber(zone_id:match("az(%d+)$")) - 1) % 8
+end
+
+local function zones_of(choice)
+  local zones, seen = {}, {}
+  for _, zone in ipairs { choice.gpu, table.unpack(choice.network) } do
+    if not seen[zone] then zones[#zones + 1] = zone end
+    seen[zone] = true
+  end
+  return zones
+end
+
+-- A VPC of our own: a public and a private subnet in each zone, one NAT gateway in the first.
+local function declare_network(run, zones, nat_zone)
+  local s = run.settings
+  local net = run:declare(vpc(run.deployment) { cidr = s.vpc_cidr })
+  local gateway = run:declare(internet_gateway(run.deployment) { vpc_id = net.id })
+  local public, private, public_ids, private_ids = {}, {}, {}, {}
+  for i, zone in ipairs(zones) do
+    public[zone] = run:declare(subnet("public-" .. zone) { vpc_id = net.id, zone_id = zone,
+      cidr = sixteenth(s.vpc_cidr, place_of(zone)), public = true })
+    private[zone] = run:declare(subnet("private-" .. zone) { vpc_id = net.id, zone_id = zone,
+      cidr = sixteenth(s.vpc_cidr, 8 + place_of(zone)) })
+    public_ids[i], private_ids[i] = public[zone].id, private[zone].id
+  end
+  local address = run:declare(elastic_ip "nat" {})
+  local out = run:declare(route_table "public" { vpc_id = net.id, subnets = public_ids,
+    routes = { { to = "0.0.0.0/0", gateway = gateway.id } } })
+  local nat = run:declare(nat_gateway(run.deployment) { subnet_id = public[nat_zone].id,
+    allocation_id = address.id, after = out })
+  local through = run:declare(route_table "private" { vpc_id = net.id, subnets = private_ids,
+    routes = { { to = "0.0.0.0/0", nat_gateway = nat.id } } })
+  run:declare(vpc_endpoint "s3" { vpc_id = net.id, service = "s3", route_tables = { through.id } })
+  return { vpc_id = net.id, private = private, private_ids = private_ids, after = through }
+end
+
+-- A given VPC: its private subnets, used and checked, in the order given.
+local function given_network(run, zones)
+  local s = run.settings
+  local net = run:declare(vpc(run.deployment) { cidr = s.vpc_cidr, given = s.vpc_id })
+  return { vpc_id = net.id, private_ids = s.private_subnets, given = s.private_subnets[1],
+    zones = zones }
+end
+
+-- ---- cluster ----
+
+local CLUSTER_POLICIES = { "AmazonEKSClusterPolicy" }
+local NODE_POLICIES = { "AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly",
+  "AmazonEKS_CNI_Policy" }
+
+local function declare_cluster(run, network)
+  local s = run.settings
+  local role = run:declare(iam_role "cluster" { service = "eks.amazonaws.com",
+    policies = CLUSTER_POLICIES, given = or_nil(s.cluster_role) })
+  local cluster = run:declare(eks_cluster(run.deployment) {
+    version = s.kubernetes_version, role_arn = role.arn, subnet_ids = network.private_ids,
+    public_cidrs = s.public_access_cidrs, given = or_nil(s.use_cluster), after = network.after,
+  })
+  local addons = {}
+  for i, name in ipairs(s.addons) do
+    addons[i] = run:declare(eks_addon(name) { cluster = cluster.cluster_name })
+  end
+  for _, arn in ipairs(s.admins) do
+    run:declare(access_entry(arn:match("[^/:]+$")) { cluster = cluster.cluster_name,
+      principal_arn = arn, policy = "AmazonEKSClusterAdminPolicy" })
+  end
+  return cluster, addons
+end
+
+-- ---- node groups ----
+
+local function declare_system(run, cluster, role, network, addons)
+  local s = run.settings
+  local template = run:declare(launch_template "system" { instance_type = s.system_type,
+    disk_gib = s.system_disk, security_groups = { cluster.security_group_id }, efa = 0 })
+  return run:declare(node_group "system" {
+    cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = network.private_ids,
+    instance_type = s.system_type, count = s.system_count, ami_type = "AL2023_x86_64_STANDARD",
+    labels = { role = "system" },
+    launch_template_id = template.id, launch_template_version = template.version,
+    after = addons,
+  })
+end
+
+local function declare_gpu(run, cluster, role, network, addons)
+  local s, zone, name = run.settings, run.facts.choice.gpu, gpu_nodes.group(run)
+  local efa = run:declare(security_group "efa" { vpc_id = network.vpc_id, itself = true,
+    description = "EFA: all traffic within the group" })
+  local together = s.placement_group and run:declare(placement_group "gpu" {}) or nil
+  local template = run:declare(launch_template(name) {
+    instance_type = s.gpu_type, disk_gib = s.gpu_disk,
+    security_groups = { cluster.security_group_id, efa.id }, efa = run.facts.instance.efa,
+    placement_group = together and together.group_name, reservation_id = or_nil(s.reservation),
+  })
+  local subnet_id = network.given or network.private[zone].id
+  local group = run:declare(node_group(name) {
+    cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = { subnet_id },
+    instance_type = s.gpu_type, count = s.gpu_count, ami_type = "AL2023_x86_64_NVIDIA",
+    zone_id = zone,
+    labels = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" },
+    taints = { { key = "nvidia.com/gpu", value = "true", effect = "NoSchedule" } },
+    launch_template_id = template.id, launch_template_version = template.version,
+    after = addons,
+  })
+  -- What the template says is compared with the live instances: a wrong one would train over TCP.
+  run:declare(gpu_instances "gpu" {
+    cluster = cluster.cluster_name, group = group.group_name, count = s.gpu_count,
+    instance_type = s.gpu_type, vpc_id = network.vpc_id, subnet_id = subnet_id,
+    security_groups = { efa.id }, efa = run.facts.instance.efa,
+  })
+  return group
+end
+
+-- ---- what the plan says about capacity ----
+
+local function yes(value) return value and "yes" or "no" end
+
+local function zone_row(zone, chosen)
+  return { zone.zone_id == chosen and "→" or " ",
+    ("%s (…%s)"):format(zone.zone_id, zone.zone_name:sub(-2)), yes(zone.efa), yes(zone.offered),
+    zone.reservation or "not probed", zone.price and ("$%.2f"):format(zone.price) or "-",
+    zone.why or "" }
+end
+
+local function capacity_lines(run)
+  local s, ranked, facts = run.settings, run.facts.ranked, run.facts
+  local text = require "rtl.recipe.text"
+  local quota = ranked.quota
+  local lines = { ("GPUs     %d × %s = %d %s, %d vCPU of %s (%s granted, %s used)"):format(
+    s.gpu_count, s.gpu_type, s.gpu_count * facts.instance.gpus, facts.instance.gpu,
+    s.gpu_count * facts.instance.vcpu, quota.code, quota.granted or "?", quota.used or "?") }
+  local rows = { { " ", "zone", "EFA", "offered", "capacity", "price/h", "" } }
+  for _, zone in ipairs(ranked.zones) do rows[#rows + 1] = zone_row(zone, facts.choice.gpu) end
+  local columns = text.columns(rows)
+  return table.move(columns, 1, #columns, 2, lines)
+end
+
+return {
+  title   = "Capacity, network, cluster and node groups",
+  creates = "VPC with NAT, EKS cluster, a system node group and a GPU node group with EFA",
+
+  preflight = function (run)
+    if not run:has_aws() then return gpu_nodes.check_given(run) end
+    local s = run.settings
+    local ranked = assert(capacity.rank { ctx = run.ctx, instance = s.gpu_type,
+      count = s.gpu_count, system = { type = s.system_type, count = s.system_count },
+      zones = #s.zones > 0 and s.zones or nil, reservation = or_nil(s.reservation),
+      efa = s.transport == "efa" })
+    run.facts.ranked = ranked
+    run.facts.choice = assert(capacity.choose(run.ctx, ranked, { azs = s.zones }))
+  end,
+
+  summary = function (run)
+    return run.facts.ranked and capacity_lines(run)
+  end,
+
+  resources = function (run)
+    if not run:has_aws() then return end
+    local s, choice = run.settings, run.facts.choice
+    local zones = zones_of(choice)
+    local network = s.vpc_id == "" and declare_network(run, zones, choice.network[1])
+      or given_network(run, zones)
+    local cluster, addons = declare_cluster(run, network)
+    local role = run:declare(iam_role "node" { service = "ec2.amazonaws.com",
+      policies = NODE_POLICIES, given = or_nil(s.node_role) })
+    local system = declare_system(run, cluster, role, network, addons)
+    local gpu = declare_gpu(run, cluster, role, network, addons)
+    run:declare(addons_active "all" { cluster = cluster.cluster_name, names = s.addons,
+      after = { system, gpu } })
+  end,
+
+  -- No capacity in the zone: the next ranked one, under another group name.
+  recover = function (run, problem)
+    if not capacity.is_capacity(problem) then return nil end
+    local failed = run.facts.choice.gpu
+    assert(run.ctx.ledger:note("capacity", { zone = failed, code = problem.code }))
+    run.facts.choice = assert(capacity.choose(run.ctx, run.facts.ranked,
+      { azs = run.settings.zones }))
+    return ("no capacity in %s: going on in %s"):format(failed, run.facts.choice.gpu)
+  end,
+
+  verify = function (run)
+    if not run:has_aws() then return gpu_nodes.describe_given(run) end
+    local s, facts = run.settings, run.facts
+    return {
+      ("cluster %s, Kubernetes %s, add-ons active"):format(run.deployment, s.kubernetes_version),
+      ("%d × %s in %s, in one subnet, %d EFA interfaces each in the EFA group"):format(s.gpu_count,
+        s.gpu_type, facts.choice.gpu, facts.instance.efa),
+    }
+  end,
+}

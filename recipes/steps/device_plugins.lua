@@ -1,0 +1,129 @@
+--- Step 3: the device plugins make GPUs and EFA interfaces resources of the nodes.
+--
+-- What is already there (eksctl's, the GPU operator's) is checked and used, not installed twice.
+
+local gpu_nodes = require "rtl.recipe.gpu_nodes"
+local helm_release = require "rtl.kinds.helm_release"
+local node_devices = require "rtl.kinds.node_devices"
+
+-- Both tolerate the GPU nodes' taint and run on them only: elsewhere they would crash or idle.
+local TOLERATIONS = {
+  { key = "nvidia.com/gpu", operator = "Exists", effect = "NoSchedule" },
+  { key = "aws.amazon.com/efa", operator = "Exists", effect = "NoSchedule" },
+}
+
+local PLUGINS = {
+  nvidia = {
+    release = "nvidia-device-plugin", image = "k8s%-device%-plugin",
+    chart = "nvidia-device-plugin", namespace = "nvidia-device-plugin",
+    not_image = "efa", values = { nodeSelector = { role = "gpu-worker" },
+      tolerations = TOLERATIONS },
+  },
+  efa = {
+    release = "aws-efa-k8s-device-plugin", image = "aws%-efa%-k8s%-device%-plugin",
+    chart = "aws-efa-k8s-device-plugin", namespace = "kube-system",
+    values = { nodeSelector = { role = "gpu-worker" }, tolerations = TOLERATIONS },
+  },
+}
+
+local DRA_DRIVERS = { ["gpu.nvidia.com"] = true, ["compute-domain.nvidia.com"] = true,
+  ["dra.net"] = true }
+
+-- Private registries differ by region; the chart's default is us-west-2's.
+local function efa_image(run)
+  if not run:has_aws() then return nil end
+  local account = run.region:match("^us%-gov%-west") and "013241004608"
+    or run.region:match("^us%-gov%-east") and "151742754352" or "602401143452"
+  return { repository = ("%s.dkr.ecr.%s.amazonaws.com/eks/aws-efa-k8s-device-plugin"):format(
+    account, run.region) }
+end
+
+local function matches(daemonset, plugin)
+  for _, container in ipairs(daemonset.spec.template.spec.containers) do
+    if container.image:match(plugin.image)
+      and not (plugin.not_image and container.image:match(plugin.not_image)) then
+      return true
+    end
+  end
+  return false
+end
+
+local function is_ours(daemonset, plugin)
+  local notes = daemonset.metadata.annotations or {}
+  return notes["meta.helm.sh/release-name"] == plugin.release
+end
+
+-- Somebody else's daemon set for this plugin: "namespace/name", or nil.
+local function foreign(daemonsets, plugin)
+  for _, daemonset in ipairs(daemonsets) do
+    if matches(daemonset, plugin) and not is_ours(daemonset, plugin) then
+      return ("%s/%s"):format(daemonset.metadata.namespace, daemonset.metadata.name)
+    end
+  end
+  return nil
+end
+
+local function refuse_dra(run, client)
+  local slices = client:list("ResourceSlice", {})
+  for _, slice in ipairs(slices and slices.items or {}) do
+    if DRA_DRIVERS[slice.spec.driver] then
+      run:fail { code = "RTL-STEP-005", exit = "refused",
+        message = ("the DRA driver %s manages devices of node %s"):format(slice.spec.driver,
+          slice.spec.nodeName or "?") }
+    end
+  end
+end
+
+return {
+  title   = "Install the device plugins, or check those that are there",
+  creates = "Helm releases nvidia-device-plugin and aws-efa-k8s-device-plugin, on the GPU nodes",
+
+  preflight = function (run)
+    run.facts.plugins = {}
+    local client, failure = run:k8s()
+    if not client and failure.absent then return end
+    if not client then error(failure, 0) end
+    refuse_dra(run, client)
+    local daemonsets = assert(client:list("DaemonSet", { namespace = false })).items
+    for _, name in ipairs { "nvidia", "efa" } do
+      run.facts.plugins[name] = foreign(daemonsets, PLUGINS[name])
+    end
+  end,
+
+  resources = function (run)
+    local s, after = run.settings, gpu_nodes.after(run, "gpu")
+    local function install(name, version, repo, more)
+      local plugin = PLUGINS[name]
+      if run.facts.plugins[name] then return end
+      local values = {}
+      for key, value in pairs(plugin.values) do values[key] = value end
+      for key, value in pairs(more or {}) do values[key] = value end
+      after[#after + 1] = run:declare(helm_release(plugin.release) {
+        repo = repo, chart = plugin.chart, version = version, namespace = plugin.namespace,
+        values = values, after = gpu_nodes.after(run, "gpu"),
+      })
+    end
+    install("nvidia", s.nvidia_plugin_version, s.nvidia_plugin_repo)
+    if run.facts.efa > 0 then
+      install("efa", s.efa_plugin_version, s.efa_plugin_repo, { image = efa_image(run) })
+    end
+    -- The gate before the Ray cluster: every GPU node shows what the instance table says.
+    run:declare(node_devices "gpu" {
+      labels = "role=gpu-worker", count = s.gpu_count,
+      devices = { ["nvidia.com/gpu"] = run.facts.instance.gpus,
+        ["vpc.amazonaws.com/efa"] = run.facts.instance.efa },
+      after = after,
+    })
+  end,
+
+  verify = function (run)
+    local proofs = {}
+    for _, name in ipairs { "nvidia", "efa" } do
+      local there = run.facts.plugins[name]
+      proofs[#proofs + 1] = there and ("%s plugin was there: %s"):format(name, there) or nil
+    end
+    proofs[#proofs + 1] = ("%d GPU nodes, each with %d GPUs and %d EFA interfaces"):format(
+      run.settings.gpu_count, run.facts.instance.gpus, run.facts.instance.efa)
+    return proofs
+  end,
+}

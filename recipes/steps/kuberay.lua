@@ -1,0 +1,31 @@
+--- Step 4: the KubeRay operator, on the system node.
+
+local gpu_nodes = require "rtl.recipe.gpu_nodes"
+local helm_release = require "rtl.kinds.helm_release"
+
+return {
+  title   = "Install the KubeRay operator",
+  creates = "Helm release kuberay-operator with its CRDs, on the system node",
+
+  resources = function (run)
+    local s = run.settings
+    run:declare(helm_release "kuberay-operator" {
+      repo = s.kuberay_repo, chart = "kuberay-operator", version = s.kuberay_version,
+      namespace = s.kuberay_namespace,
+      values = {
+        nodeSelector = { role = "system" },
+        -- Else the operator adds an init container that spoils the workers' Guaranteed class.
+        env = { { name = "ENABLE_INIT_CONTAINER_INJECTION", value = "false" } },
+      },
+      after = gpu_nodes.after(run, "system"),
+    })
+  end,
+
+  verify = function (run)
+    local s = run.settings
+    local deployment = assert(assert(run:k8s()):get("Deployment", "kuberay-operator",
+      { namespace = s.kuberay_namespace }))
+    local image = deployment.spec.template.spec.containers[1].image
+    return ("operator ready: %s"):format(image)
+  end,
+}

@@ -1,0 +1,56 @@
+--- Step 1: what is wanted, checked before anything is asked of the cloud.
+
+local instances = require "rtl.kinds.instances"
+
+local function refuse(run, message, hint)
+  return run:fail { code = "RTL-STEP-001", message = message, hint = hint, exit = "refused" }
+end
+
+-- How many of the node's devices a worker gets: all of them, or as many as the setting says.
+local function share(run, wanted, has, what)
+  if wanted == 0 then return has end
+  if wanted <= has then return wanted end
+  return refuse(run, ("%d %s for each worker, but %s has %d"):format(wanted, what,
+    run.settings.gpu_type, has))
+end
+
+-- What the rest of the recipe reckons with: the GPU type's facts, devices a worker, world size.
+local function reckon(run)
+  local s, facts = run.settings, run.facts
+  local instance = instances.of(s.gpu_type)
+  facts.instance = instance
+  facts.gpus = share(run, s.gpus_per_node, instance.gpus, "GPUs")
+  facts.efa = share(run, s.efa_per_node, instance.efa, "EFA interfaces")
+  facts.world = facts.gpus * s.gpu_count
+  if facts.gpus == 0 then return refuse(run, s.gpu_type .. " has no GPU") end
+  if facts.efa == 0 and s.transport == "efa" then
+    return refuse(run, s.gpu_type .. " has no EFA interface", "Set transport=any to train without")
+  end
+end
+
+local function check_network(run)
+  local s = run.settings
+  if s.vpc_id ~= "" and #s.private_subnets < 2 then
+    run:fail { code = "RTL-STEP-002", exit = "usage",
+      message = ("vpc_id is given with %d private subnets; two are needed"):format(
+        #s.private_subnets) }
+  elseif s.vpc_id == "" and (#s.private_subnets > 0 or #s.public_subnets > 0) then
+    run:fail { code = "RTL-STEP-002", exit = "usage",
+      message = "subnets are given without the vpc_id that they are in" }
+  end
+end
+
+return {
+  title   = "Read and check the settings",
+
+  preflight = function (run)
+    reckon(run)
+    check_network(run)
+  end,
+
+  verify = function (run)
+    local s, facts = run.settings, run.facts
+    return ("%d × %s: %d %s, %d EFA interfaces, world size %d"):format(s.gpu_count, s.gpu_type,
+      facts.gpus * s.gpu_count, facts.instance.gpu, facts.efa * s.gpu_count, facts.world)
+  end,
+}
