@@ -88,7 +88,7 @@ end
 local function read_plan(run)
   declare(run)
   run:progress("reading what stands")
-  return plan.read(run.graph, run.ctx, { kinds = require "rtl.kinds" })
+  return plan.read(run.graph, run.ctx, { kinds = run.kinds or require "rtl.kinds" })
 end
 
 local function sections_of(run)

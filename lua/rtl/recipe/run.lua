@@ -1,7 +1,6 @@
 --- The object that recipes and steps work with.
 
 local clock = require "rtl.clock"
-local connect = require "rtl.recipe.connect"
 local entropy = require "rtl.entropy"
 local err = require "rtl.err"
 local fs = require "rtl.fs"
@@ -30,7 +29,8 @@ local function new_id()
   return clock.amz(clock.utc()):lower() .. "-" .. entropy.hex(3)
 end
 
---- Makes the run of a recipe: values (settings), bus, options (of the command line), words.
+--- Makes the run of a recipe: values (settings), bus, options (of the command line), words, and
+-- maybe open (what connects it; default rtl.recipe.connect).
 function M.new(fields)
   local run = setmetatable(fields, Run)
   run.facts, run.outcome = {}, {}
@@ -44,7 +44,8 @@ end
 --- Connects to the account or cluster of the settings, once. Raises the world's refusal.
 function Run:connect()
   if rawget(self, "ctx") then return end
-  local link = assert(connect.open(self.settings))
+  local open = rawget(self, "open") or require("rtl.recipe.connect").open
+  local link = assert(open(self.settings))
   local where = link.where
   self.region, self.who, self.link = where.region, link.who, link
   self.folder = state.folder(where)
@@ -151,7 +152,7 @@ end
 --- Lets go of lock, ledger and record. To be called once, at the end.
 function Run:close()
   if rawget(self, "ctx") and self.ctx.ledger then self.ctx.ledger:close() end
-  if rawget(self, "held") then self.held:release() end
+  if rawget(self, "held") then self.held:close() end
   if rawget(self, "record") then self.record:flush() end
 end
 
