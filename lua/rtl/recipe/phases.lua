@@ -251,7 +251,7 @@ function M.run(run)
     run:peek()
   else
     run:lock()
-    run.bus:add(run.record:sink())
+    run:begin_record()
   end
   run:emit { type = "run.start", recipe = run.recipe.name, deployment = run.deployment,
     region = run.region, who = run.who }

@@ -199,11 +199,12 @@ function M.command(run, recipe)
   return table.concat(parts, " ")
 end
 
-local function verdict_lines(verdict)
+--- A verdict (rtl.recipe.verdict) as lines: the word, what proves it, the cause, the next step.
+function M.verdict(verdict)
   local lines = {}
   labelled(lines, "Verdict", { text.pad(verdict.verdict, 8) .. "  " .. (verdict.text or "") })
   for _, line in ipairs(verdict.lines or {}) do
-    labelled(lines, "", { "  " .. text.cut(line, WIDTH - 11) })
+    labelled(lines, "", { "  " .. line })
   end
   if verdict.cause then labelled(lines, "Cause", text.wrap(verdict.cause, WIDTH - 9)) end
   if verdict.next then labelled(lines, "Next", text.wrap(verdict.next, WIDTH - 9)) end
@@ -211,7 +212,8 @@ local function verdict_lines(verdict)
   return lines
 end
 
-local function job_line(job)
+--- A job {id, status, seconds, exit_code, text} as one line.
+function M.job(job)
   local facts = { job.status, job.id }
   if job.seconds then facts[#facts + 1] = text.elapsed(job.seconds) end
   if job.exit_code then facts[#facts + 1] = ("exit %d"):format(job.exit_code) end
@@ -219,7 +221,8 @@ local function job_line(job)
   return table.concat(facts, " · ")
 end
 
-local function world_lines(lines)
+--- Adds to `lines` which world this was, where it was not the real one.
+function M.world(lines)
   local world = wire.describe()
   if world.name == "native" then return end
   labelled(lines, "World", { world.name .. ": nothing was spent, nothing real was made" })
@@ -232,10 +235,10 @@ end
 function M.ending(run, plan)
   local lines, outcome = { ("─"):rep(WIDTH) }, run.outcome
   if outcome.verdict then
-    local verdict = verdict_lines(outcome.verdict)
+    local verdict = M.verdict(outcome.verdict)
     table.move(verdict, 1, #verdict, #lines + 1, lines)
   end
-  if outcome.job then labelled(lines, "Job", { job_line(outcome.job) }) end
+  if outcome.job then labelled(lines, "Job", { M.job(outcome.job) }) end
   if plan and plan.cost and plan.cost.hourly > 0 then
     outcome.cost = so_far(run, plan)
     labelled(lines, "Cost", { ("%s so far · %s/h until it is removed"):format(
@@ -243,7 +246,7 @@ function M.ending(run, plan)
   end
   labelled(lines, "Record", { run.record.dir })
   labelled(lines, "Remove", { M.command(run, "recipes/teardown.lua") })
-  world_lines(lines)
+  M.world(lines)
   return lines
 end
 

@@ -142,6 +142,11 @@ function Run:lock()
   self.ctx.ledger = assert(plan.ledger.open(self.folder, self.id))
 end
 
+--- From now on the run's events go into its record too.
+function Run:begin_record()
+  self.bus:add(self.record:sink())
+end
+
 --- Reads the ledger of the deployment without taking its lock, if there is one.
 function Run:peek()
   if not self.ctx.ledger and fs.exists(fs.join(self.folder, "ledger.ndjson")) then

@@ -1,0 +1,85 @@
+--- What stands of a deployment: resources with their price, nodes, Ray pods, the last job.
+--
+--   rtl recipes/status.lua
+--
+-- Reads only. Finds things by ledger and by tag, like teardown.
+
+local kinds = require "rtl.kinds"
+local plan = require "rtl.plan"
+local pods = require "rtl.recipe.ray_pods"
+local report = require "rtl.recipe.report"
+local text = require "rtl.recipe.text"
+
+local function add(lines, label, more)
+  for i, line in ipairs(more) do
+    lines[#lines + 1] = ("%-8s %s"):format(i == 1 and label or "", line)
+  end
+end
+
+local function resource_lines(run)
+  local t = plan.teardown.plan(run.ctx, kinds, { purge = true })
+  local rows, hourly = {}, 0.0
+  for i, item in ipairs(t.items) do
+    hourly = hourly + (item.hourly or 0)
+    rows[i] = { item.kind_name, item.name or "", tostring(item.id or ""),
+      item.hourly and item.hourly > 0 and text.money(item.hourly) .. "/h" or "" }
+  end
+  local lines = text.columns(rows)
+  table.insert(lines, 1, ("%s%s"):format(text.count(#t.items, "thing"),
+    hourly > 0 and (" · %s/h"):format(text.money(hourly)) or ""))
+  return lines
+end
+
+local function device_count(node, name)
+  return tostring((node.status.allocatable or {})[name] or 0)
+end
+
+local function node_lines(client)
+  local rows = {}
+  for _, node in ipairs(assert(client:list("Node", {})).items) do
+    local labels = node.metadata.labels or {}
+    rows[#rows + 1] = { node.metadata.name, labels.role or "-",
+      device_count(node, "nvidia.com/gpu") .. " GPUs",
+      device_count(node, "vpc.amazonaws.com/efa") .. " EFA" }
+  end
+  return text.columns(rows)
+end
+
+local function pod_lines(run)
+  local rows = {}
+  for _, node_type in ipairs { "head", "worker" } do
+    for _, pod in ipairs(pods.list(run, node_type)) do
+      rows[#rows + 1] = { pod.metadata.name, pod.status.phase, pod.status.qosClass or "",
+        pod.spec.nodeName or "", pods.trouble(pod) or "" }
+    end
+  end
+  return #rows > 0 and text.columns(rows) or { "none" }
+end
+
+return {
+  title = "What stands of a deployment",
+  settings = { "settings" },
+
+  action = function (run)
+    run:connect()
+    run:peek()
+    local lines = report.head(run)
+    lines[#lines + 1] = ""
+    add(lines, "Made", resource_lines(run))
+    local client, failure = run:k8s()
+    if client then
+      add(lines, "Nodes", node_lines(client))
+      add(lines, "Ray", pod_lines(run))
+    else
+      add(lines, "Cluster", { failure.message })
+    end
+    local job = run.record:recall("job")
+    if job then
+      add(lines, "Job", { report.job { id = job.id, status = job.status, seconds = job.seconds,
+        text = "at " .. job.at } })
+      add(lines, "Verdict", { ("%s  %s"):format(job.verdict.verdict, job.verdict.text) })
+    end
+    report.world(lines)
+    run:emit { type = "text", lines = lines }
+  end,
+}

@@ -1,0 +1,96 @@
+--- Removes everything of a deployment and proves that nothing is left.
+--
+-- Finds what to remove from the ledger, by tags, and by looking into what was made; so it also
+-- works from another machine. It never deletes what rtl did not make. Data (buckets, volumes of claims,
+-- log groups) is kept and listed with its price, unless --purge. Ends by listing the account again:
+-- exit code 6 when something is left that should be gone.
+--
+--   rtl recipes/teardown.lua --plan        what would be removed; changes nothing
+--   rtl recipes/teardown.lua               asks once, then removes it
+
+local kinds = require "rtl.kinds"
+local plan = require "rtl.plan"
+local report = require "rtl.recipe.report"
+local text = require "rtl.recipe.text"
+
+local function price(hourly)
+  return hourly and hourly > 0 and text.money(hourly) .. "/h" or ""
+end
+
+local function rows(list, sign)
+  local out = {}
+  for i, item in ipairs(list) do
+    out[i] = { sign, item.kind_name or item.kind, item.name or item.key or "", item.id or "",
+      price(item.hourly), item.reason or "" }
+  end
+  return text.columns(out, "  ")
+end
+
+local function add(lines, more)
+  table.move(more, 1, #more, #lines + 1, lines)
+end
+
+local function hourly(list)
+  local sum = 0.0
+  for _, item in ipairs(list) do sum = sum + (item.hourly or 0) end
+  return sum
+end
+
+local function plan_lines(run, t)
+  local lines = report.head(run)
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = ("Teardown %s to delete, %s to keep%s"):format(text.count(#t.items, "thing"),
+    #t.keep, hourly(t.items) > 0 and " · " .. price(hourly(t.items)) .. " in all" or "")
+  add(lines, rows(t.items, "-"))
+  if #t.keep > 0 then
+    lines[#lines + 1] = "Kept data (--purge removes it)"
+    add(lines, rows(t.keep, "="))
+  end
+  lines[#lines + 1] = ""
+  return lines
+end
+
+local function end_lines(run, result)
+  local lines = { ("─"):rep(96) }
+  if #result.left == 0 then
+    lines[#lines + 1] = "Empty    nothing of " .. run.deployment
+      .. " is left: looked again at every kind, by tag and id"
+  else
+    lines[#lines + 1] = ("Left     %s should be gone and %s not"):format(
+      text.count(#result.left, "thing"), #result.left == 1 and "is" or "are")
+    add(lines, rows(result.left, "✗"))
+    lines[#lines + 1] = "Next     run the same command again; what stays names its reason above"
+  end
+  if #result.kept > 0 then
+    lines[#lines + 1] = "Kept     data, removed by --purge"
+    add(lines, rows(result.kept, "="))
+  end
+  lines[#lines + 1] = ("Removed  %s"):format(text.count(#result.removed, "thing"))
+  report.world(lines)
+  return lines
+end
+
+return {
+  title = "Teardown of a Ray Train deployment",
+  settings = { "settings" },
+
+  action = function (run)
+    run:connect()
+    if run.options.plan then run:peek() else run:lock() end
+    local t = plan.teardown.plan(run.ctx, kinds, { purge = run.settings.purge })
+    run:emit { type = "text", lines = plan_lines(run, t) }
+    if run.options.plan then
+      run.outcome.exit = run.options.exit_code and #t.items > 0 and "changes" or "done"
+      return
+    end
+    run:begin_record()
+    if #t.items > 0 then
+      run:confirm(("Delete these %s?"):format(text.count(#t.items, "thing")))
+    end
+    local result = plan.teardown.run(t, run.ctx)
+    run:emit { type = "text", lines = end_lines(run, result) }
+    run:emit { type = "teardown", removed = #result.removed, kept = result.kept,
+      left = result.left }
+    run.outcome.exit = #result.left > 0 and "left" or "done"
+  end,
+}
