@@ -1,9 +1,9 @@
 --- The verdict of saved NCCL logs: which network they show, the line that proves it, and why.
 --
 --   rtl recipes/nccl_log.lua rank0.log rank1.log      one job's files together
---   kubectl logs … | rtl recipes/nccl_log.lua -       from standard input
+--   … | rtl recipes/nccl_log.lua -                   from standard input
 --
--- Needs no cluster. A log alone proves EFA only as far as a log can: the counters are not read here.
+-- Needs no cluster. A log proves EFA only as far as a log can: the counters are not read here.
 -- Exit code 0: EFA (or one node); 3: anything else. --transport any: 0 whatever it says.
 
 local err = require "rtl.err"
