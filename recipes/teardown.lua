@@ -2,8 +2,8 @@
 --
 -- Finds what to remove from the ledger, by tags, and by looking into what was made; so it also
 -- works from another machine. It never deletes what rtl did not make. Data (buckets, volumes of
--- claims, log groups) is kept and listed with its price, unless --purge. Ends by listing the account
--- again: exit code 6 when something is left that should be gone.
+-- claims, log groups) is kept and listed with its price, unless --purge. Ends by listing the
+-- account again: exit code 6 when something is left that should be gone.
 --
 --   rtl recipes/teardown.lua --plan        what would be removed; changes nothing
 --   rtl recipes/teardown.lua               asks once, then removes it

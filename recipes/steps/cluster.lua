@@ -13,16 +13,17 @@ local eks_addon = require "rtl.kinds.eks_addon"
 local eks_cluster = require "rtl.kinds.eks_cluster"
 local elastic_ip = require "rtl.kinds.elastic_ip"
 local gpu_instances = require "rtl.kinds.gpu_instances"
-local gpu_nodes = require "rtl.recipe.gpu_nodes"
 local iam_role = require "rtl.kinds.iam_role"
 local internet_gateway = require "rtl.kinds.internet_gateway"
 local launch_template = require "rtl.kinds.launch_template"
 local nat_gateway = require "rtl.kinds.nat_gateway"
 local node_group = require "rtl.kinds.node_group"
+local nodes = require "rtl.recipe.nodes"
 local placement_group = require "rtl.kinds.placement_group"
 local route_table = require "rtl.kinds.route_table"
 local security_group = require "rtl.kinds.security_group"
 local subnet = require "rtl.kinds.subnet"
+local text = require "rtl.recipe.text"
 local vpc = require "rtl.kinds.vpc"
 local vpc_endpoint = require "rtl.kinds.vpc_endpoint"
 
@@ -44,17 +45,16 @@ local function place_of(zone_id)
   return (tonumber(zone_id:match("az(%d+)$")) - 1) % 8
 end
 
+-- The zones to have subnets in: the network's, and the GPUs' if it is another one.
 local function zones_of(choice)
-  local zones, seen = {}, {}
-  for _, zone in ipairs { choice.gpu, table.unpack(choice.network) } do
-    if not seen[zone] then zones[#zones + 1] = zone end
-    seen[zone] = true
-  end
+  local zones = {}
+  for i, zone in ipairs(choice.network) do zones[i] = zone.zone_id end
+  if choice.extra then zones[#zones + 1] = choice.gpu.zone_id end
   return zones
 end
 
 -- A VPC of our own: a public and a private subnet in each zone, one NAT gateway in the first.
-local function declare_network(run, zones, nat_zone)
+local function declare_network(run, zones)
   local s = run.settings
   local net = run:declare(vpc(run.deployment) { cidr = s.vpc_cidr })
   local gateway = run:declare(internet_gateway(run.deployment) { vpc_id = net.id })
@@ -69,7 +69,7 @@ local function declare_network(run, zones, nat_zone)
   local address = run:declare(elastic_ip "nat" {})
   local out = run:declare(route_table "public" { vpc_id = net.id, subnets = public_ids,
     routes = { { to = "0.0.0.0/0", gateway = gateway.id } } })
-  local nat = run:declare(nat_gateway(run.deployment) { subnet_id = public[nat_zone].id,
+  local nat = run:declare(nat_gateway(run.deployment) { subnet_id = public[zones[1]].id,
     allocation_id = address.id, after = out })
   local through = run:declare(route_table "private" { vpc_id = net.id, subnets = private_ids,
     routes = { { to = "0.0.0.0/0", nat_gateway = nat.id } } })
@@ -78,11 +78,10 @@ local function declare_network(run, zones, nat_zone)
 end
 
 -- A given VPC: its private subnets, used and checked, in the order given.
-local function given_network(run, zones)
+local function given_network(run)
   local s = run.settings
   local net = run:declare(vpc(run.deployment) { cidr = s.vpc_cidr, given = s.vpc_id })
-  return { vpc_id = net.id, private_ids = s.private_subnets, given = s.private_subnets[1],
-    zones = zones }
+  return { vpc_id = net.id, private_ids = s.private_subnets, given = s.private_subnets[1] }
 end
 
 -- ---- cluster ----
@@ -126,7 +125,7 @@ local function declare_system(run, cluster, role, network, addons)
 end
 
 local function declare_gpu(run, cluster, role, network, addons)
-  local s, zone, name = run.settings, run.facts.choice.gpu, gpu_nodes.group(run)
+  local s, zone, name = run.settings, run.facts.choice.gpu.zone_id, nodes.group(run)
   local efa = run:declare(security_group "efa" { vpc_id = network.vpc_id, itself = true,
     description = "EFA: all traffic within the group" })
   local together = s.placement_group and run:declare(placement_group "gpu" {}) or nil
@@ -159,23 +158,63 @@ end
 local function yes(value) return value and "yes" or "no" end
 
 local function zone_row(zone, chosen)
-  return { zone.zone_id == chosen and "→" or " ",
+  return { zone == chosen and "→" or " ",
     ("%s (…%s)"):format(zone.zone_id, zone.zone_name:sub(-2)), yes(zone.efa), yes(zone.offered),
-    zone.reservation or "not probed", zone.price and ("$%.2f"):format(zone.price) or "-",
-    zone.why or "" }
+    zone.reservation and zone.reservation.id or zone.offered and "not probed" or "-",
+    zone.price and text.money(zone.price) or "-", zone.why or "" }
+end
+
+-- The GPU family's quota in the region of the run.
+local function quota_of(run)
+  for _, region in ipairs(run.facts.ranked.regions) do
+    if region.region == run.region then return region.quotas[1] end
+  end
 end
 
 local function capacity_lines(run)
-  local s, ranked, facts = run.settings, run.facts.ranked, run.facts
-  local text = require "rtl.recipe.text"
-  local quota = ranked.quota
+  local s, facts, quota = run.settings, run.facts, quota_of(run)
   local lines = { ("GPUs     %d × %s = %d %s, %d vCPU of %s (%s granted, %s used)"):format(
-    s.gpu_count, s.gpu_type, s.gpu_count * facts.instance.gpus, facts.instance.gpu,
-    s.gpu_count * facts.instance.vcpu, quota.code, quota.granted or "?", quota.used or "?") }
+    s.gpu_count, s.gpu_type, s.gpu_count * facts.instance.gpus, facts.instance.gpu, quota.need,
+    quota.code, quota.granted, quota.used) }
   local rows = { { " ", "zone", "EFA", "offered", "capacity", "price/h", "" } }
-  for _, zone in ipairs(ranked.zones) do rows[#rows + 1] = zone_row(zone, facts.choice.gpu) end
+  for _, zone in ipairs(facts.ranked.zones) do
+    if zone.region == run.region then rows[#rows + 1] = zone_row(zone, facts.choice.gpu) end
+  end
   local columns = text.columns(rows)
   return table.move(columns, 1, #columns, 2, lines)
+end
+
+-- ---- where ----
+
+-- The ranked zones of all regions of the settings; those that `zones` leaves out are closed.
+local function rank(run)
+  local s = run.settings
+  local ranked = assert(capacity.rank(run.ctx, { instance = s.gpu_type, count = s.gpu_count,
+    regions = s.region, system = { instance = s.system_type, count = s.system_count },
+    reservation = or_nil(s.reservation) }))
+  if ranked.problem then error(ranked.problem, 0) end
+  local allowed = {}
+  for _, zone in ipairs(s.zones) do allowed[zone] = true end
+  for _, zone in ipairs(ranked.zones) do
+    if #s.zones > 0 and not allowed[zone.zone_id] then
+      zone.usable, zone.why = false, "not among the zones set"
+    end
+  end
+  return ranked
+end
+
+-- Of several regions, the first (in the order given) with a zone that can be used.
+local function choose_region(run, ranked)
+  for _, region in ipairs(run.settings.region) do
+    for _, zone in ipairs(ranked.zones) do
+      if zone.region == region and zone.usable then return run:use_region(region) end
+    end
+  end
+end
+
+local function choose(run)
+  local cluster = or_nil(run.settings.use_cluster)
+  run.facts.choice = assert(capacity.choose(run.ctx, run.facts.ranked, { cluster = cluster }))
 end
 
 return {
@@ -183,14 +222,10 @@ return {
   creates = "VPC with NAT, EKS cluster, a system node group and a GPU node group with EFA",
 
   preflight = function (run)
-    if not run:has_aws() then return gpu_nodes.check_given(run) end
-    local s = run.settings
-    local ranked = assert(capacity.rank { ctx = run.ctx, instance = s.gpu_type,
-      count = s.gpu_count, system = { type = s.system_type, count = s.system_count },
-      zones = #s.zones > 0 and s.zones or nil, reservation = or_nil(s.reservation),
-      efa = s.transport == "efa" })
-    run.facts.ranked = ranked
-    run.facts.choice = assert(capacity.choose(run.ctx, ranked, { azs = s.zones }))
+    if not run:has_aws() then return nodes.check_given(run) end
+    run.facts.ranked = rank(run)
+    choose_region(run, run.facts.ranked)
+    choose(run)
   end,
 
   summary = function (run)
@@ -200,9 +235,8 @@ return {
   resources = function (run)
     if not run:has_aws() then return end
     local s, choice = run.settings, run.facts.choice
-    local zones = zones_of(choice)
-    local network = s.vpc_id == "" and declare_network(run, zones, choice.network[1])
-      or given_network(run, zones)
+    local network = s.vpc_id == "" and declare_network(run, zones_of(choice))
+      or given_network(run)
     local cluster, addons = declare_cluster(run, network)
     local role = run:declare(iam_role "node" { service = "ec2.amazonaws.com",
       policies = NODE_POLICIES, given = or_nil(s.node_role) })
@@ -215,20 +249,19 @@ return {
   -- No capacity in the zone: the next ranked one, under another group name.
   recover = function (run, problem)
     if not capacity.is_capacity(problem) then return nil end
-    local failed = run.facts.choice.gpu
-    assert(run.ctx.ledger:note("capacity", { zone = failed, code = problem.code }))
-    run.facts.choice = assert(capacity.choose(run.ctx, run.facts.ranked,
-      { azs = run.settings.zones }))
-    return ("no capacity in %s: going on in %s"):format(failed, run.facts.choice.gpu)
+    local failed = run.facts.choice.gpu.zone_id
+    assert(capacity.note(run.ctx, problem))
+    choose(run)
+    return ("no capacity in %s: going on in %s"):format(failed, run.facts.choice.gpu.zone_id)
   end,
 
   verify = function (run)
-    if not run:has_aws() then return gpu_nodes.describe_given(run) end
+    if not run:has_aws() then return nodes.describe_given(run) end
     local s, facts = run.settings, run.facts
     return {
       ("cluster %s, Kubernetes %s, add-ons active"):format(run.deployment, s.kubernetes_version),
       ("%d × %s in %s, in one subnet, %d EFA interfaces each in the EFA group"):format(s.gpu_count,
-        s.gpu_type, facts.choice.gpu, facts.instance.efa),
+        s.gpu_type, facts.choice.gpu.zone_id, facts.instance.efa),
     }
   end,
 }

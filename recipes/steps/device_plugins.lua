@@ -2,9 +2,9 @@
 --
 -- What is already there (eksctl's, the GPU operator's) is checked and used, not installed twice.
 
-local gpu_nodes = require "rtl.recipe.gpu_nodes"
+local gpu_nodes = require "rtl.kinds.gpu_nodes"
 local helm_release = require "rtl.kinds.helm_release"
-local node_devices = require "rtl.kinds.node_devices"
+local nodes = require "rtl.recipe.nodes"
 
 -- Both tolerate the GPU nodes' taint and run on them only: elsewhere they would crash or idle.
 local TOLERATIONS = {
@@ -91,7 +91,7 @@ return {
   end,
 
   resources = function (run)
-    local s, after = run.settings, gpu_nodes.after(run, "gpu")
+    local s, after = run.settings, nodes.after(run, "gpu")
     local function install(name, version, repo, more)
       local plugin = PLUGINS[name]
       if run.facts.plugins[name] then return end
@@ -99,8 +99,9 @@ return {
       for key, value in pairs(plugin.values) do values[key] = value end
       for key, value in pairs(more or {}) do values[key] = value end
       after[#after + 1] = run:declare(helm_release(plugin.release) {
-        repo = repo, chart = plugin.chart, version = version, namespace = plugin.namespace,
-        values = values, after = gpu_nodes.after(run, "gpu"),
+        chart = { repo = repo, name = plugin.chart, version = version },
+        namespace = plugin.namespace, create_namespace = true, values = values,
+        after = nodes.after(run, "gpu"),
       })
     end
     install("nvidia", s.nvidia_plugin_version, s.nvidia_plugin_repo)
@@ -108,10 +109,11 @@ return {
       install("efa", s.efa_plugin_version, s.efa_plugin_repo, { image = efa_image(run) })
     end
     -- The gate before the Ray cluster: every GPU node shows what the instance table says.
-    run:declare(node_devices "gpu" {
-      labels = "role=gpu-worker", count = s.gpu_count,
-      devices = { ["nvidia.com/gpu"] = run.facts.instance.gpus,
-        ["vpc.amazonaws.com/efa"] = run.facts.instance.efa },
+    local instance = run.facts.instance
+    run:declare(gpu_nodes "all" {
+      labels = { role = "gpu-worker" }, count = s.gpu_count,
+      allocatable = { ["nvidia.com/gpu"] = instance.gpus,
+        ["vpc.amazonaws.com/efa"] = instance.efa > 0 and instance.efa or nil },
       after = after,
     })
   end,

@@ -1,7 +1,7 @@
 --- Step 4: the KubeRay operator, on the system node.
 
-local gpu_nodes = require "rtl.recipe.gpu_nodes"
 local helm_release = require "rtl.kinds.helm_release"
+local nodes = require "rtl.recipe.nodes"
 
 return {
   title   = "Install the KubeRay operator",
@@ -10,14 +10,14 @@ return {
   resources = function (run)
     local s = run.settings
     run:declare(helm_release "kuberay-operator" {
-      repo = s.kuberay_repo, chart = "kuberay-operator", version = s.kuberay_version,
-      namespace = s.kuberay_namespace,
+      chart = { repo = s.kuberay_repo, name = "kuberay-operator", version = s.kuberay_version },
+      namespace = s.kuberay_namespace, create_namespace = true,
       values = {
         nodeSelector = { role = "system" },
         -- Else the operator adds an init container that spoils the workers' Guaranteed class.
         env = { { name = "ENABLE_INIT_CONTAINER_INJECTION", value = "false" } },
       },
-      after = gpu_nodes.after(run, "system"),
+      after = nodes.after(run, "system"),
     })
   end,
 

@@ -5,6 +5,7 @@
 -- the head; the operator's has smaller limits and would spoil that.
 
 local namespace = require "rtl.kinds.namespace"
+local nodes = require "rtl.recipe.nodes"
 local pods = require "rtl.recipe.ray_pods"
 local ray_cluster = require "rtl.kinds.ray_cluster"
 
@@ -152,15 +153,15 @@ end
 
 -- Ray's own count, from the head: what the job will see.
 local function check_ray(run, head_pod)
-  local nodes = assert(pods.jobs(run, head_pod):nodes())
+  local alive = assert(pods.jobs(run, head_pod):nodes())
   local gpus = 0
-  for _, node in ipairs(nodes) do gpus = gpus + (node.resources_total.GPU or 0) end
+  for _, node in ipairs(alive) do gpus = gpus + (node.resources_total.GPU or 0) end
   local wanted = run.settings.gpu_count + 1
-  if #nodes ~= wanted or gpus ~= run.facts.world then
-    return refuse(run, ("Ray counts %d nodes and %d GPUs instead of %d and %d"):format(#nodes, gpus,
+  if #alive ~= wanted or gpus ~= run.facts.world then
+    return refuse(run, ("Ray counts %d nodes and %d GPUs instead of %d and %d"):format(#alive, gpus,
       wanted, run.facts.world))
   end
-  return ("Ray counts %d nodes and %d GPUs"):format(#nodes, gpus)
+  return ("Ray counts %d nodes and %d GPUs"):format(#alive, gpus)
 end
 
 local function check_versions(run, head_pod)
@@ -184,16 +185,15 @@ return {
 
   resources = function (run)
     local s = run.settings
-    run:declare(namespace(s.namespace) {})
+    local space = run:declare(namespace(s.namespace) { after = nodes.after(run, "system") })
     run:declare(ray_cluster(s.ray_cluster) {
-      namespace = s.namespace,
-      spec = {
+      namespace = s.namespace, workers = s.gpu_count,
+      manifest = { apiVersion = "ray.io/v1", kind = "RayCluster", metadata = {}, spec = {
         rayVersion = s.ray_version, enableInTreeAutoscaling = false,
         headGroupSpec = head(s), workerGroupSpecs = { worker(s, run.facts) },
-      },
-      after = { run:resource("namespace", s.namespace),
-        run:resource("helm_release", "kuberay-operator"),
-        run:resource("node_devices", "gpu") },
+      } },
+      after = { space, run:resource("helm_release", "kuberay-operator"),
+        run:resource("gpu_nodes", "all") },
     })
   end,
 

@@ -29,9 +29,9 @@ local function open_kubeconfig(values)
   }
 end
 
-local function session_of(values)
+local function session_of(values, region)
   return aws.session {
-    region = values.region[1],
+    region = region or values.region[1],
     profile = values.profile ~= "" and values.profile or nil,
   }
 end
@@ -63,7 +63,7 @@ end
 -- The client of the deployment's EKS cluster, kept once the cluster answers.
 local function eks_client(session, client_for, values)
   local kept
-  local name = values.cluster_name ~= "" and values.cluster_name or values.name
+  local name = values.use_cluster ~= "" and values.use_cluster or values.name
   return function ()
     if kept then return kept end
     local answer, failure = client_for("eks"):describe_cluster { name = name }
@@ -77,8 +77,8 @@ local function eks_client(session, client_for, values)
   end
 end
 
-local function open_aws(values)
-  local session, failure = session_of(values)
+local function open_aws(values, region)
+  local session, failure = session_of(values, region)
   if not session then return nil, failure end
   local identity, refused = session:identity()
   if not identity then return nil, refused end
@@ -98,10 +98,11 @@ end
 
 --- Opens what the settings name. Returns {where = {partition, account, region, deployment}, who =
 -- text, aws = function (service[, options]) → client, k8s = function () → client | nil, err}, or
--- nil and an error. In a run with a kubeconfig, aws() raises RTL-SET-006.
-function M.open(values)
+-- nil and an error. In a run with a kubeconfig, aws() raises RTL-SET-006. `region` overrides the
+-- settings' first one.
+function M.open(values, region)
   if values.kubeconfig ~= "" then return open_kubeconfig(values) end
-  return open_aws(values)
+  return open_aws(values, region)
 end
 
 return M

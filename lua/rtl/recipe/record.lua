@@ -29,12 +29,10 @@ local function append(self)
   assert(ok, failure)
 end
 
---- A sink for the bus.
-function Record:sink()
-  return function (event)
-    self.lines[#self.lines + 1] = events.line(event)
-    if #self.lines >= BATCH then append(self) end
-  end
+--- Records an event.
+function Record:event(event)
+  self.lines[#self.lines + 1] = events.line(event)
+  if #self.lines >= BATCH then append(self) end
 end
 
 --- Writes out what was kept back.

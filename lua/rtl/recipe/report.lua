@@ -182,7 +182,7 @@ local function is_default(values, name)
   return source ~= "--" .. name:gsub("_", "-")
 end
 
-local NAMING = { "name", "region", "kubeconfig", "context", "namespace", "cluster_name", "profile" }
+local NAMING = { "name", "region", "kubeconfig", "context", "namespace", "use_cluster", "profile" }
 
 --- The command that runs `recipe` on the same deployment as this run.
 function M.command(run, recipe)

@@ -45,7 +45,7 @@ end
 function Run:connect()
   if rawget(self, "ctx") then return end
   local open = rawget(self, "open") or require("rtl.recipe.connect").open
-  local link = assert(open(self.settings))
+  local link = assert(open(self.settings, self.wanted_region))
   local where = link.where
   self.region, self.who, self.link = where.region, link.who, link
   self.folder = state.folder(where)
@@ -56,6 +56,16 @@ function Run:connect()
     aws = link.aws, k8s = link.k8s, facts = self.facts, state_dir = self.folder,
     emit = function (event) self.bus:emit(event) end,
   }
+end
+
+--- Moves the run to another of the settings' regions: state, ledger and lock are that region's.
+function Run:use_region(region)
+  if region == self.region then return end
+  local held = rawget(self, "held") ~= nil
+  self:close()
+  self.ctx, self.held, self.record, self.wanted_region = nil, nil, nil, region
+  self:connect()
+  if held then self:lock() end
 end
 
 --- The client of an AWS service. Raises RTL-SET-006 in a run with a kubeconfig.
@@ -144,7 +154,7 @@ end
 
 --- From now on the run's events go into its record too.
 function Run:begin_record()
-  self.bus:add(self.record:sink())
+  self.bus:add(function (event) self.record:event(event) end)
 end
 
 --- Reads the ledger of the deployment without taking its lock, if there is one.

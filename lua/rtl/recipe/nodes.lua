@@ -5,7 +5,7 @@ local M = {}
 --- The name of the GPU node group: the setting and the zone's id, since another zone is another
 -- group.
 function M.group(run)
-  return ("%s-%s"):format(run.settings.gpu_group, run.facts.choice.gpu)
+  return ("%s-%s"):format(run.settings.gpu_group, run.facts.choice.gpu.zone_id)
 end
 
 --- Handles to the node groups that something runs on: "system" or "gpu". None where the nodes were
