@@ -27,7 +27,7 @@ local text = require "rtl.recipe.text"
 local vpc = require "rtl.kinds.vpc"
 local vpc_endpoint = require "rtl.kinds.vpc_endpoint"
 
-local function or_nil(text) return text ~= "" and text or nil end
+local function or_nil(value) return value ~= "" and value or nil end
 
 -- ---- network ----
 

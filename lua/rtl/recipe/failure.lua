@@ -115,9 +115,7 @@ end
 function M.text(e)
   local out = {}
   for _, line in ipairs(M.lines(e)) do out[#out + 1] = ("  %-7s %s"):format(line[1], line[2]) end
-  local ready, redact = pcall(require, "rtl.redact") -- until every build has it
-  local text = table.concat(out, "\n")
-  return ready and redact.text(text) or text
+  return require("rtl.redact").text(table.concat(out, "\n"))
 end
 
 return M

@@ -99,6 +99,7 @@ function M.run(recipe, parsed)
   run:emit { type = "run.end", exit = exit_name, outcome = run.outcome }
   face:close()
   run:close()
+  if #bus.lost > 0 then io.stderr:write("rtl: output was lost: ", tostring(bus.lost[1]), "\n") end
   return exit_name
 end
 

@@ -14,8 +14,11 @@ local M = {}
 local LIVE_LINES = 12
 local TICK = 0.25
 
-local function write(...)
-  local ok, message = io.stdout:write(...)
+-- Standard output, brought out at once. Raises when nobody reads it any more: the bus then drops
+-- the face, and the run goes on.
+local function to_stdout(bytes)
+  local ok, message = io.stdout:write(bytes)
+  if ok then ok, message = io.stdout:flush() end
   if not ok then error(message, 0) end
 end
 
@@ -24,10 +27,9 @@ end
 local Json = {}
 Json.__index = Json
 
-function Json.sink(_, event)
+function Json:sink(event)
   if event.type == "text" then return end -- what it says is in the other events
-  write(events.line(event), "\n")
-  io.stdout:flush()
+  self.write(events.line(event) .. "\n")
 end
 
 function Json.pause() end
@@ -54,9 +56,9 @@ function Plain:sink(event)
   local list = lines.of(event)
   if #list == 0 then list = { plain_progress(event) } end
   if event.type == "text" then stamp = "" end
-  for _, line in ipairs(list) do write(redact.text(line == "" and line or stamp .. line), "\n") end
-  if #list > 0 then io.stdout:flush() end
-  self.last = event
+  local out = {}
+  for i, line in ipairs(list) do out[i] = (line == "" and line or stamp .. line) .. "\n" end
+  if #out > 0 then self.write(redact.text(table.concat(out))) end
 end
 
 function Plain.pause() end
@@ -68,8 +70,9 @@ local Terminal = {}
 Terminal.__index = Terminal
 
 local function erase(self)
-  if self.shown > 0 then write(("\27[%dA\27[J"):format(self.shown)) end
+  local back = self.shown > 0 and ("\27[%dA\27[J"):format(self.shown) or ""
   self.shown = 0
+  return back
 end
 
 local function live_lines(self)
@@ -88,9 +91,9 @@ end
 
 local function draw(self)
   local list = live_lines(self)
-  for _, line in ipairs(list) do write("\27[2m", redact.text(line), "\27[0m\n") end
   self.shown = #list
-  io.stdout:flush()
+  for i, line in ipairs(list) do list[i] = "\27[2m" .. redact.text(line) .. "\27[0m\n" end
+  return table.concat(list)
 end
 
 local ENDS = { done = true, failed = true, skipped = true, deleted = true, kept = true }
@@ -108,8 +111,9 @@ local function track(self, event)
       if other == key then table.remove(self.order, i) break end
     end
   elseif item then
-    event.action = event.action or item.event.action
-    item.event = event
+    item.event = { kind = event.kind, name = event.name, state = event.state,
+      detail = event.detail, action = event.action or item.event.action,
+      usual_s = event.usual_s or item.event.usual_s }
   else
     self.flying[key] = { event = event, since = clock.mono() }
     self.order[#self.order + 1] = key
@@ -126,21 +130,20 @@ function Terminal:sink(event)
   track(self, event)
   local list = lines.of(event)
   if #list == 0 and event.type ~= "resource" and event.type ~= "progress" then return end
-  erase(self)
-  for _, line in ipairs(list) do write(coloured(self, redact.text(line)), "\n") end
-  draw(self)
+  local out = { erase(self) }
+  for _, line in ipairs(list) do out[#out + 1] = coloured(self, redact.text(line)) .. "\n" end
+  out[#out + 1] = draw(self)
+  self.write(table.concat(out))
 end
 
 function Terminal:pause()
-  erase(self)
-  io.stdout:flush()
+  self.write(erase(self))
 end
 
 function Terminal:close()
   self.closed = true
   self.flying, self.order, self.line = {}, {}, nil
-  erase(self)
-  io.stdout:flush()
+  self.write(erase(self))
 end
 
 --- Redraws the lines in flight as time passes, until close(). Where time is not real it passes by
@@ -148,22 +151,24 @@ end
 function Terminal:tick()
   while not self.closed and not clock.is_virtual() do
     task.sleep(TICK)
-    if #self.order > 0 then
-      erase(self)
-      draw(self)
-    end
+    if #self.order > 0 then self.write(erase(self) .. draw(self)) end
   end
 end
 
---- The face for this run: `json` (boolean) or by whether standard output is a terminal. It has
--- sink(event), pause() (before a question), tick() (a task, or nil) and close().
-function M.open(json)
-  if json then return setmetatable({ mode = "json" }, Json) end
-  if not process.is_terminal(1) then return setmetatable({ mode = "plain" }, Plain) end
-  local no_colour = process.getenv("NO_COLOR")
+--- The face for this run: NDJSON with `json`, else by whether standard output is a terminal. It
+-- has sink(event), pause() (before a question), tick() (a task, or nil) and close(). For specs,
+-- `options` gives write(text), terminal, columns and colour.
+function M.open(json, options)
+  options = options or {}
+  local write, terminal = options.write or to_stdout, options.terminal
+  if terminal == nil then terminal = process.is_terminal(1) end
+  if json then return setmetatable({ mode = "json", write = write }, Json) end
+  if not terminal then return setmetatable({ mode = "plain", write = write }, Plain) end
+  local colour = options.colour
+  if colour == nil then colour = (process.getenv("NO_COLOR") or "") == "" end
   return setmetatable({
-    mode = "terminal", flying = {}, order = {}, shown = 0,
-    columns = process.columns() or 100, colour = not no_colour or no_colour == "",
+    mode = "terminal", write = write, flying = {}, order = {}, shown = 0, colour = colour,
+    columns = options.columns or process.columns(),
   }, Terminal)
 end
 
