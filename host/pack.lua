@@ -20,13 +20,13 @@ local function files_below(root)
   return list
 end
 
--- A docstring is a block of '---' lines (Lua) or a '/***' comment (a binding) and, for Lua, the
--- function that it stands above.
+-- A docstring is a block of comment lines of which the first begins with '---' (Lua) or a '/***'
+-- comment (a binding) and, for Lua, the function that it stands above.
 local function lua_docs(path, text, out)
   local module = path:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
   local block, first = {}, true
   for line in (text .. "\n"):gmatch("(.-)\n") do
-    local doc = line:match("^%-%-%-%s?(.*)")
+    local doc = line:match("^%-%-%-%s?(.*)") or (#block > 0 and line:match("^%-%-%s?(.*)"))
     if doc then
       block[#block + 1] = doc
     elseif #block > 0 then

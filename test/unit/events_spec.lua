@@ -82,7 +82,7 @@ describe("events", function ()
   end)
 
   it("are live lines below the lasting ones on a terminal", function ()
-    local bus, out, f = face { terminal = true, columns = 80, colour = false }
+    local bus, out, f = face { terminal = true, columns = 100, colour = false }
     bus:emit(resource("start", { action = "create", usual_s = 60 }))
     bus:emit(resource("waiting", { detail = "pending" }))
     assert.matches("making.*of about 60 s  pending", out())
@@ -94,7 +94,7 @@ describe("events", function ()
   end)
 
   it("fold many lines in flight into a count", function ()
-    local bus, out = face { terminal = true, columns = 80, colour = false }
+    local bus, out = face { terminal = true, columns = 100, colour = false }
     for i = 1, 20 do
       bus:emit { type = "resource", kind = "pod", name = "p" .. i, state = "start",
         action = "create" }

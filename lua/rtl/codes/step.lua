@@ -19,26 +19,11 @@ return {
     next = "Label them: rtl -e with k8s.patch, or kubectl label node NAME role=gpu-worker. Or set "
       .. "gpu_count and system_count to what is there.",
   },
-  ["RTL-STEP-004"] = {
-    title = "A GPU node does not show what its type has",
-    cause = "The device plugins are running, but the node's allocatable GPUs or EFA interfaces "
-      .. "differ from the instance table: a plugin skipped the node, the interface is not of type "
-      .. "efa, or GPUs are shared by time slices.",
-    next = "Look at the plugin's pod on that node and at the node's labels; the interfaces of the "
-      .. "launch template are fixed when a node starts.",
-  },
   ["RTL-STEP-005"] = {
     title = "DRA drivers manage the same devices",
     cause = "A DRA driver for NVIDIA GPUs or for the network is on these nodes. A device plugin "
       .. "beside it would hand the same device out twice.",
     next = "Remove the driver from the GPU nodes, or train with claims in a recipe of your own.",
-  },
-  ["RTL-STEP-006"] = {
-    title = "A node is not where or what it should be",
-    cause = "The live instances were compared with what was asked for: zone, VPC, security groups "
-      .. "and the type of each network interface.",
-    next = "The message names the instance and the difference. Delete the node group (teardown, or "
-      .. "in the console) and deploy again; what a launch template says is fixed at launch.",
   },
   ["RTL-STEP-007"] = {
     title = "The Ray cluster is not whole",
@@ -56,5 +41,25 @@ return {
     title = "No job has been judged yet",
     cause = "There is no record of a job of this deployment in the state folder.",
     next = "Run one: rtl recipes/deploy.lua --only job. The state folder is $RTL_STATE.",
+  },
+  ["RTL-STEP-010"] = {
+    title = "There is no Ray cluster to run on",
+    cause = "The Ray cluster has no live head pod: it was never deployed, or it is being replaced.",
+    next = "rtl recipes/deploy.lua --to ray_cluster, or rtl recipes/status.lua to see what stands.",
+  },
+  ["RTL-STEP-011"] = {
+    title = "A command in a pod failed",
+    cause = "rtl ran a command in a pod of the Ray cluster, and it ended with a code of its own.",
+    next = "The message has the command's last words. The container may lack python3 or sh.",
+  },
+  ["RTL-STEP-012"] = {
+    title = "The end of the job is not known",
+    cause = "The connection to the head pod was lost, or the job took longer than job_timeout.",
+    next = "Run the same command again: it takes the job up where it is, and submits nothing twice.",
+  },
+  ["RTL-STEP-013"] = {
+    title = "There is no cluster yet",
+    cause = "The deployment's EKS cluster does not exist, or it is still being made.",
+    next = "Deploy it first: rtl recipes/deploy.lua.",
   },
 }

@@ -56,7 +56,7 @@ local function client_of(session, cluster, namespace)
 end
 
 local function not_yet(name, text)
-  return nil, err.new { code = "RTL-K8S-001", absent = true,
+  return nil, err.new { code = "RTL-STEP-013", absent = true,
     message = ("cluster %s %s"):format(name, text) }
 end
 

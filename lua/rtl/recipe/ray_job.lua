@@ -162,7 +162,7 @@ function M.follow(run, jobs, id)
   if rest ~= "" then show_log(run, "\n", rest) end
   if not info then
     error(err.wrap(failure, { doing = "follow job " .. id, message = "its end is not known",
-      code = "RTL-RAY-012", hint = "The job may still run: run the same command again" }), 0)
+      code = "RTL-STEP-012", hint = "The job may still run: run the same command again" }), 0)
   end
   files = merge(files, (M.collect(run, id)))
   return { info = info, log = table.concat(log), files = files, seconds = clock.mono() - began }

@@ -24,11 +24,11 @@ function M.list(run, node_type)
   return pods
 end
 
---- The head pod. Raises RTL-RAY-010 when there is none.
+--- The head pod. Raises RTL-STEP-010 when there is none.
 function M.head(run)
   local pod = M.list(run, "head")[1]
   if pod then return pod end
-  return run:fail { code = "RTL-RAY-010",
+  return run:fail { code = "RTL-STEP-010",
     message = ("the Ray cluster %s has no head pod"):format(run.settings.ray_cluster),
     hint = "Deploy it first: rtl recipes/deploy.lua --to ray_cluster" }
 end
@@ -44,13 +44,13 @@ function M.exec(run, pod, argv, options)
   }
 end
 
---- As M.exec, but a code other than 0 is an error (RTL-RAY-011).
+--- As M.exec, but a code other than 0 is an error (RTL-STEP-011).
 function M.output(run, pod, argv, options)
   local result, failure = M.exec(run, pod, argv, options)
   if not result then return nil, failure end
   if result.code == 0 then return result.stdout end
   return err.fail {
-    code = "RTL-RAY-011", doing = ("%s in pod %s"):format(argv[1], pod.metadata.name),
+    code = "RTL-STEP-011", doing = ("%s in pod %s"):format(argv[1], pod.metadata.name),
     message = ("ended with %d: %s"):format(result.code,
       (result.stderr or ""):match("([^\n]*)\n*$")),
   }
