@@ -178,7 +178,7 @@ static void finish(struct rtl_http *self, enum rtl_http_error error) {
 static void describe_refusal(struct rtl_http *self) {
   const char *text = "out of memory";
   if (self->refusal == RTL_HTTP_TOO_LARGE) {
-    text = self->head_done ? "the body is larger than max_body" : "the headers are too large";
+    text = self->head_done ? "the body is larger than allowed" : "the headers are too large";
   } else if (self->refusal == RTL_HTTP_LOST) {
     text = "the connection ended before the answer; the request is not repeated";
   }
@@ -192,8 +192,9 @@ static void on_done(struct rtl_transfer *transfer, CURLcode result) {
     error = RTL_HTTP_LOST;
     snprintf(self->hold.message, sizeof self->hold.message, "the answer ended in its headers");
   }
-  if (result == CURLE_OUT_OF_MEMORY && self->attempts > 0 && !self->head_done) {
-    self->refusal = RTL_HTTP_TOO_LARGE; /* libcurl's word for a header line above 100 KB */
+  if (result == CURLE_OUT_OF_MEMORY && self->attempts > 0) {
+    self->refusal = RTL_HTTP_TOO_LARGE; /* libcurl's word for a header line above 100 KB, and for
+                                           gzip that swells beyond what it holds for us */
   }
   if (result != CURLE_OK && self->refusal != RTL_HTTP_OK) {
     error = self->refusal;
@@ -246,6 +247,7 @@ static CURLcode set_method(CURL *easy, const struct rtl_http_options *options) {
   SET(CURLOPT_CUSTOMREQUEST, options->method);
   SET(CURLOPT_HTTPHEADER, options->headers);
   SET(CURLOPT_FOLLOWLOCATION, 0L);
+  SET(CURLOPT_BUFFERSIZE, options->gzip ? 16384L : 65536L); /* what swells is one of these at once */
   if (options->gzip) {
     SET(CURLOPT_ACCEPT_ENCODING, "gzip");
   }
@@ -264,7 +266,6 @@ static CURLcode set_callbacks(CURL *easy, struct rtl_http *self) {
   SET(CURLOPT_SEEKDATA, self);
   SET(CURLOPT_PREREQFUNCTION, on_sending);
   SET(CURLOPT_PREREQDATA, self);
-  SET(CURLOPT_BUFFERSIZE, 65536L);
   return code;
 }
 

@@ -6,6 +6,7 @@ Prints its port, serves until its standard input ends. Each connection is a thre
                                                  without them, the request's body
   /echo                                          method, path, headers and body as JSON
   /size/N                                        200 with N bytes of body, "x"
+  /bomb/N                                        N MiB of zeros, as gzip
   /stream/N[?chunk=C]                            N chunks without an end in sight: chunked, C bytes each
   /drip/N?pause=S                                N single bytes, S seconds apart
   /count/K                                       how often name=K was executed
@@ -17,6 +18,7 @@ hang stays silent, die-next answers this one, then executes the next and ends wi
 """
 import argparse
 import base64
+import gzip
 import hashlib
 import json
 import socket
@@ -149,6 +151,9 @@ def serve_one(conn):
             "served": conn.served,
         }
         conn.sock.sendall(answer(b"" if method == "HEAD" else json.dumps(seen).encode()))
+    elif path.startswith("/bomb/"):
+        packed = gzip.compress(b"\0" * (int(word) << 20))
+        conn.sock.sendall(answer(packed, "Content-Encoding: gzip\r\n"))
     elif path.startswith("/size/"):
         conn.sock.sendall(answer(b"x" * int(word)))
     elif path.startswith("/stream/"):

@@ -61,6 +61,7 @@ describe("TLS", function ()
     assert.equal("RTL-NET-003", code_of(tls, nil))
     assert.equal("RTL-NET-003", code_of(tls, { ca = pem "other.pem" }))
     assert.is_false(select(2, code_of(tls, nil)).sent)
+    assert.not_equal(200, code_of(tls, { ca = "" }))
   end)
 
   it("takes the roots that SSL_CERT_FILE names", function ()

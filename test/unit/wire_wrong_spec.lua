@@ -74,6 +74,18 @@ describe("an answer that is wrong", function ()
     assert.equal(200, assert(get("/echo")).status)
   end)
 
+  it("swells no further than it may", function ()
+    local res, e = get("/bomb/200", { gzip = true })
+    assert.same({ nil, "RTL-NET-011" }, { res, e.code })
+    local swollen <close> = assert(get("/bomb/200", { gzip = true, stream = true }))
+    local size, bytes = 0, nil
+    repeat
+      bytes, e = swollen:read()
+      size = size + #(bytes or "")
+    until not bytes
+    assert.same({ 200 << 20 }, { size, e })
+  end)
+
   it("tells what was read before the body broke off", function ()
     local res <close> = assert(get(server.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
       "close"), { stream = true }))
