@@ -14,7 +14,7 @@ return {
   ["RTL-SET-003"] = {
     title = "A setting is out of its bounds",
     cause = "Each setting has a smallest and largest value, or a list of allowed words.",
-    next = "`rtl help settings` shows them. A bound that is wrong for you is in recipes/settings.lua.",
+    next = "`rtl help settings` shows them. The bounds stand in recipes/settings.lua.",
   },
   ["RTL-SET-004"] = {
     title = "Several settings are wrong",
