@@ -4,7 +4,6 @@
 --
 -- Reads only. Finds things by ledger and by tag, like teardown.
 
-local kinds = require "rtl.kinds"
 local plan = require "rtl.plan"
 local pods = require "rtl.recipe.ray_pods"
 local report = require "rtl.recipe.report"
@@ -17,7 +16,7 @@ local function add(lines, label, more)
 end
 
 local function resource_lines(run)
-  local t = plan.teardown.plan(run.ctx, kinds, { purge = true })
+  local t = plan.teardown.plan(run.ctx, run:all_kinds(), { purge = true })
   local rows, hourly = {}, 0.0
   for i, item in ipairs(t.items) do
     hourly = hourly + (item.hourly or 0)

@@ -8,7 +8,6 @@
 --   rtl recipes/teardown.lua --plan        what would be removed; changes nothing
 --   rtl recipes/teardown.lua               asks once, then removes it
 
-local kinds = require "rtl.kinds"
 local plan = require "rtl.plan"
 local report = require "rtl.recipe.report"
 local text = require "rtl.recipe.text"
@@ -77,7 +76,7 @@ return {
   action = function (run)
     run:connect()
     if run.options.plan then run:peek() else run:lock() end
-    local t = plan.teardown.plan(run.ctx, kinds, { purge = run.settings.purge })
+    local t = plan.teardown.plan(run.ctx, run:all_kinds(), { purge = run.settings.purge })
     run:emit { type = "text", lines = plan_lines(run, t) }
     if run.options.plan then
       run.outcome.exit = run.options.exit_code and #t.items > 0 and "changes" or "done"
@@ -87,6 +86,7 @@ return {
     if #t.items > 0 then
       run:confirm(("Delete these %s?"):format(text.count(#t.items, "thing")))
     end
+    run:hold()
     local result = plan.teardown.run(t, run.ctx)
     run:emit { type = "text", lines = end_lines(run, result) }
     run:emit { type = "teardown", removed = #result.removed, kept = result.kept,

@@ -9,13 +9,6 @@ local k8s = require "rtl.k8s"
 
 local M = {}
 
-local function no_aws(service)
-  error(err.new {
-    code = "RTL-SET-006", message = "this run has a kubeconfig and no AWS account",
-    doing = "reach " .. service,
-  }, 0)
-end
-
 local function open_kubeconfig(values)
   local client, failure = k8s.from_kubeconfig { path = values.kubeconfig,
     context = values.context ~= "" and values.context or nil }
@@ -24,7 +17,7 @@ local function open_kubeconfig(values)
   return {
     where = { partition = "kube", account = cluster, region = values.namespace,
       deployment = values.name },
-    who = "cluster " .. client.server, aws = no_aws,
+    who = "cluster " .. client.server,
     k8s = function () return client end,
   }
 end
@@ -98,8 +91,7 @@ end
 
 --- Opens what the settings name. Returns {where = {partition, account, region, deployment}, who =
 -- text, aws = function (service[, options]) → client, k8s = function () → client | nil, err}, or
--- nil and an error. In a run with a kubeconfig, aws() raises RTL-SET-006. `region` overrides the
--- settings' first one.
+-- nil and an error. With a kubeconfig there is no aws. `region` overrides the settings' first one.
 function M.open(values, region)
   if values.kubeconfig ~= "" then return open_kubeconfig(values) end
   return open_aws(values, region)

@@ -88,7 +88,7 @@ end
 local function read_plan(run)
   declare(run)
   run:progress("reading what stands")
-  return plan.read(run.graph, run.ctx, { kinds = run.kinds or require "rtl.kinds" })
+  return plan.read(run.graph, run.ctx, { kinds = run:all_kinds() })
 end
 
 local function sections_of(run)
@@ -237,9 +237,9 @@ end
 
 -- Locks, asks, and takes the account's lock: from here on the run may change things.
 local function begin(run, p, pending)
-  if report.has_changes(p) or #pending > 0 then
-    run:confirm(question_of(p, pending))
-  end
+  if not report.has_changes(p) and #pending == 0 then return end
+  run:confirm(question_of(p, pending))
+  run:hold()
 end
 
 --- Runs the phases. Returns the name of an exit code; raises what goes wrong.

@@ -8,6 +8,7 @@ local load_file = require "rtl.recipe.load"
 local plan = require "rtl.plan"
 local record = require "rtl.recipe.record"
 local state = require "rtl.recipe.state"
+local task = require "rtl.task"
 
 local M = {}
 
@@ -15,7 +16,7 @@ local Run = {}
 
 -- run.ctx, run.region and run.record connect when they are first asked for, so that a recipe that
 -- needs no cloud reaches none.
-local LAZY = { ctx = true, region = true, record = true, who = true, folder = true }
+local LAZY = { ctx = true, region = true, record = true, who = true, folder = true, link = true }
 
 function Run.__index(run, key)
   if LAZY[key] then
@@ -70,7 +71,9 @@ end
 
 --- The client of an AWS service. Raises RTL-SET-006 in a run with a kubeconfig.
 function Run:aws(service, options)
-  return self.ctx:aws(service, options)
+  if self:has_aws() then return self.ctx:aws(service, options) end
+  return self:fail { code = "RTL-SET-006", doing = "reach " .. service,
+    message = "this run has a kubeconfig and no AWS account" }
 end
 
 --- The Kubernetes client, or nil and an error (err.absent: there is no cluster yet).
@@ -80,7 +83,19 @@ end
 
 --- Whether the run has an AWS account (no kubeconfig was given).
 function Run:has_aws()
-  return self.settings.kubeconfig == ""
+  return self.link.aws ~= nil
+end
+
+--- The kinds of resources that the run can look for: all, or without an AWS account those that
+-- need no IAM action.
+function Run:all_kinds()
+  local kinds = rawget(self, "kinds") or require "rtl.kinds"
+  if self:has_aws() then return kinds end
+  local list = {}
+  for _, kind in ipairs(kinds) do
+    if #(kind.actions or {}) == 0 then list[#list + 1] = kind end
+  end
+  return list
 end
 
 --- Declares a resource in the run's graph; returns it.
@@ -150,6 +165,31 @@ function Run:lock()
   if self.held then return end
   self.held = assert(plan.lock.take(self.folder))
   self.ctx.ledger = assert(plan.ledger.open(self.folder, self.id))
+end
+
+-- The runs that wrote to this ledger before: dead, since their lock on this machine is ours now.
+local function dead_runs(ledger)
+  local dead = {}
+  for _, record in ipairs(ledger.records) do dead[record.run or ""] = true end
+  return dead
+end
+
+--- Takes the account's lock against a second machine, before the first change. Nothing is taken in
+-- a run with a kubeconfig. Raises RTL-PLAN-020 when another run holds it.
+function Run:hold()
+  if not self:has_aws() or rawget(self, "account_hold") then return end
+  local dead = dead_runs(self.ctx.ledger)
+  assert(self.ctx.ledger:note("lock"))
+  local take = require("rtl.kinds.account_lock").take
+  self.account_hold = assert(take(self.ctx, { dead = dead }))
+end
+
+--- Gives the account's lock back, also while the run is being cancelled.
+function Run:let_go()
+  local hold = rawget(self, "account_hold")
+  if not hold then return end
+  self.account_hold = nil
+  task.shield(15, function () return hold:close() end)
 end
 
 --- From now on the run's events go into its record too.

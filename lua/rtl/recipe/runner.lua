@@ -56,6 +56,7 @@ local function show_failure(run, e)
 end
 
 local function perform(run)
+  local _ <close> = setmetatable({}, { __close = function () run:let_go() end })
   if #run.recipe.steps > 0 then return phases.run(run) end
   run.recipe.action(run)
   local verdict = run.outcome.verdict
