@@ -226,21 +226,24 @@ static int is_blank(char c) {
 
 /* Appends a header's value: trimmed, each run of blanks one space. */
 static int append_value(struct sigv4_buffer *out, struct sigv4_text value) {
-  size_t end = value.size;
-  while (end > 0 && is_blank(value.bytes[end - 1])) {
-    end--;
-  }
   size_t i = 0;
-  while (i < end && is_blank(value.bytes[i])) {
-    i++;
-  }
-  for (; i < end; i++) {
-    char c = is_blank(value.bytes[i]) ? ' ' : value.bytes[i];
-    if ((c != ' ' || !is_blank(value.bytes[i - 1])) && !sigv4_append(out, &c, 1)) {
+  int first = 1;
+  for (;;) {
+    while (i < value.size && is_blank(value.bytes[i])) {
+      i++;
+    }
+    if (i == value.size) {
+      return 1;
+    }
+    size_t word = i;
+    while (i < value.size && !is_blank(value.bytes[i])) {
+      i++;
+    }
+    if (!sigv4_append(out, " ", !first) || !sigv4_append(out, value.bytes + word, i - word)) {
       return 0;
     }
+    first = 0;
   }
-  return 1;
 }
 
 /* Adds a header to those signed. Empty values are left out: libcurl does not send them. */
