@@ -41,7 +41,7 @@ static struct signer *signer_new(void) {
   return signer;
 }
 
-/* A field of the request table at 1. The bytes are borrowed from the value, which the table keeps. */
+/* A field of the request table at 1. The bytes are borrowed: the table keeps the value. */
 static struct sigv4_text field(lua_State *L, const char *name, int needed) {
   struct sigv4_text text = {"", 0};
   if (lua_getfield(L, 1, name) != LUA_TNIL || needed) {
@@ -66,7 +66,8 @@ static struct sigv4_text header_text(lua_State *L, struct signer *signer, int in
   struct sigv4_text text;
   text.bytes = rtl_test_bytes(L, index, &text.size);
   if (text.bytes == NULL) {
-    luaL_error(L, "bad argument #1 (field 'headers': names and values as strings or secrets expected)");
+    luaL_error(L, "bad argument #1 (field 'headers': names and values as strings or secrets "
+                  "expected)");
   }
   signer->hidden = signer->hidden || lua_type(L, index) != LUA_TSTRING;
   return text;

@@ -47,10 +47,6 @@ static int fail(struct sigv4 *s, const char *problem) {
   return 0;
 }
 
-static struct sigv4_text date_of(const struct sigv4_request *request) {
-  return (struct sigv4_text){request->time.bytes, 8};
-}
-
 int sigv4_string_to_sign(struct sigv4 *s, const struct sigv4_request *request) {
   unsigned char digest[CRYPTO_SHA256_SIZE];
   char hex[2 * CRYPTO_SHA256_SIZE];
@@ -113,7 +109,8 @@ void sigv4_forget_keys(void) {
 static struct crypto_mac *make_mac(const struct sigv4_request *request) {
   unsigned char key[32];
   struct crypto_mac *mac = NULL;
-  if (sigv4_signing_key(request->secret, date_of(request), request->region, request->service, key)) {
+  struct sigv4_text date = {request->time.bytes, 8};
+  if (sigv4_signing_key(request->secret, date, request->region, request->service, key)) {
     mac = crypto_mac_new(key, sizeof key);
   }
   rtl_wipe(key, sizeof key);
@@ -185,6 +182,7 @@ int sigv4_url(struct sigv4 *s, const struct sigv4_request *request, struct sigv4
     done = done && sigv4_append_text(out, "&X-Amz-Security-Token=") &&
            sigv4_encode(out, request->token, 0);
   }
-  done = done && sigv4_append_text(out, "&X-Amz-Signature=") && sigv4_append_text(out, s->signature);
+  done = done && sigv4_append_text(out, "&X-Amz-Signature=") &&
+         sigv4_append_text(out, s->signature);
   return done ? 1 : fail(s, "not enough memory");
 }

@@ -90,7 +90,8 @@ static size_t scan_unicode(struct scan *s) {
   if (unit < 0xD800 || unit > 0xDFFF) {
     return unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
   }
-  int low = s->end - s->at >= 6 && s->at[0] == '\\' && s->at[1] == 'u' ? hex4(s->at + 2, s->end) : -1;
+  int paired = s->end - s->at >= 6 && s->at[0] == '\\' && s->at[1] == 'u';
+  int low = paired ? hex4(s->at + 2, s->end) : -1;
   if (unit > 0xDBFF || low < 0xDC00 || low > 0xDFFF) {
     fail(s, "half of a surrogate pair");
     return 0;

@@ -52,7 +52,8 @@ describe("secret", function ()
   end)
 
   it("raises on misuse, naming the argument", function ()
-    assert.error_matches(function () secret.new(1) end, "bad argument #1 to 'new' %(string or secret expected, got number%)")
+    assert.error_matches(function () secret.new(1) end,
+      "bad argument #1 to 'new' %(string or secret expected, got number%)")
     assert.error_matches(function () secret.join("a", {}) end, "bad argument #2 to 'join'")
     assert.error_matches(function () secret.is() end, "bad argument #1 to 'is'")
   end)
