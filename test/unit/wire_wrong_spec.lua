@@ -75,15 +75,15 @@ describe("an answer that is wrong", function ()
   end)
 
   it("swells no further than it may", function ()
-    local res, e = get("/bomb/200", { gzip = true })
+    local res, e = get("/bomb/80", { gzip = true })
     assert.same({ nil, "RTL-NET-011" }, { res, e.code })
-    local swollen <close> = assert(get("/bomb/200", { gzip = true, stream = true }))
-    local size, bytes = 0, nil
-    repeat
+    local swollen <close> = assert(get("/bomb/40", { gzip = true, stream = true }))
+    local size, bytes = 0, ""
+    while bytes do
+      size = size + #bytes
       bytes, e = swollen:read()
-      size = size + #(bytes or "")
-    until not bytes
-    assert.same({ 200 << 20 }, { size, e })
+    end
+    assert.same({ 40 << 20 }, { size, e })
   end)
 
   it("tells what was read before the body broke off", function ()
