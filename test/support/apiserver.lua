@@ -23,9 +23,10 @@ local function bytes_of(count)
   return ("\7"):rep(count)
 end
 
---- Starts one; `routes` is { ["GET /path"] = answer or function (request, count) → answer }. An answer
--- is { status, body = table or text, headers, stream = array of chunks (a function among them is
--- called: it may sleep, or return an error) }. The path is without its query (request.query[name]).
+--- Starts one; `routes` is { ["GET /path"] = answer or function (request, count) → answer }. An
+-- answer is { status, body = table or text, headers, stream = array of chunks (a function among
+-- them is called: it may sleep, or return an error) }. The path is without its query
+-- (request.query[name]).
 function M.start(routes)
   local s = setmetatable({ routes = routes or {}, log = {}, counts = {} }, Server)
   s.former_wire = wire.use { request = function (req) return s:request(req) end,
@@ -122,7 +123,8 @@ end
 
 --- What a write to a closed connection gives.
 function M.gone()
-  return require "rtl.err".new { code = "RTL-NET-008", message = "connection lost", retryable = true,
+  return require "rtl.err".new { code = "RTL-NET-008", message = "connection lost",
+    retryable = true,
     sent = true }
 end
 
@@ -137,7 +139,8 @@ local function read_head(stream)
   local head, rest = text:match("^(.-)\r\n\r\n(.*)$")
   local method, target = head:match("^(%u+) (%S+)")
   local headers = {}
-  for name, value in head:gmatch("\r\n([^:]+):%s*([^\r\n]*)") do headers[#headers + 1] = { name, value } end
+  for name, value in head:gmatch("\r\n([^:]+):%s*([^\r\n]*)") do headers[#headers + 1] = { name,
+    value } end
   return method, target, headers, rest
 end
 
@@ -172,7 +175,8 @@ end
 
 --- A Status object.
 function M.status(code, reason, message, more)
-  local status = { kind = "Status", apiVersion = "v1", metadata = {}, status = "Failure", code = code,
+  local status = { kind = "Status", apiVersion = "v1", metadata = {}, status = "Failure",
+    code = code,
     reason = reason, message = message }
   for key, value in pairs(more or {}) do status[key] = value end
   return status

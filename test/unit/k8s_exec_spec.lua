@@ -22,7 +22,8 @@ local function start(routes, options)
 end
 
 local function exit(code)
-  return json.encode(api.status(500, "NonZeroExitCode", "command terminated", { details = { causes = {
+  return json.encode(api.status(500, "NonZeroExitCode", "command terminated",
+    { details = { causes = {
     { reason = "ExitCode", message = tostring(code) } } } }))
 end
 
@@ -70,7 +71,7 @@ describe("exec", function ()
     assert.same({ code = 0, stdout = "outmore", stderr = "err" }, r)
     assert.same({ { "container", "ray-head" }, { "command", "sh" }, { "command", "-c" },
       { "command", "a b+c&d=é" }, { "stdout", "true" }, { "stderr", "true" } },
-      (function () local list = {} for i, pair in ipairs(s.log[1].query_list) do list[i] = pair end return list end)())
+      s.log[1].query_list)
     assert.equal("v5.channel.k8s.io, v4.channel.k8s.io", s.log[1].headers["sec-websocket-protocol"])
     assert.equal("Bearer t", s.log[1].headers.authorization)
   end)
@@ -94,7 +95,8 @@ describe("exec", function ()
   end)
 
   it("tells a command that could not be run from one that failed", function ()
-    local c = start { [EXEC] = says("\3" .. json.encode(api.status(500, "InternalError", "no such file"))) }
+    local c = start { [EXEC] = says("\3" .. json.encode(api.status(500, "InternalError",
+      "no such file"))) }
     local r, problem = run(c)
     assert.is_nil(r)
     assert.equal("RTL-K8S-031", problem.code)
@@ -128,7 +130,8 @@ describe("exec", function ()
     assert.equal(text, got)
     assert.equal("true", s.log[1].query.stdin)
     local parts = { "a", "b" }
-    assert.equal("2", assert(run(c, { stdin = function () return table.remove(parts, 1) end })).stdout)
+    local function piece() return table.remove(parts, 1) end
+    assert.equal("2", assert(run(c, { stdin = piece })).stdout)
   end)
 
   it("falls back to v4, where stdin has no end", function ()
@@ -225,11 +228,13 @@ end)
 
 describe("logs", function ()
   it("are read whole or followed", function ()
-    local c = start { ["GET /api/v1/namespaces/ns/pods/p/log"] = { 200, stream = { "one\n", "two\n" } } }
+    local c = start { ["GET /api/v1/namespaces/ns/pods/p/log"] = { 200,
+      stream = { "one\n", "two\n" } } }
     assert.equal("one\ntwo\n", assert(c:logs("ns", "p", { container = "c", tail = 5 })))
     assert.same({ container = "c", tailLines = "5" }, s.log[1].query)
     local seen = {}
-    assert.is_true(c:logs("ns", "p", { follow = true, on_bytes = function (b) seen[#seen + 1] = b end }))
+    assert.is_true(c:logs("ns", "p", { follow = true,
+      on_bytes = function (b) seen[#seen + 1] = b end }))
     assert.same({ "one\n", "two\n" }, seen)
     assert.same({ follow = "true" }, s.log[2].query)
   end)
@@ -248,7 +253,11 @@ local function pod_with(files, harm)
       if harm then bytes = harm(bytes) end
       if crypto.sha256_hex(bytes) == argv[7] then files[name] = bytes else code = 9 end
     elseif argv[3]:find("wc -c", 1, true) then
-      if files[name] then out = #files[name] .. "\n" .. crypto.sha256_hex(files[name]) .. "  -\n" else code = 3 end
+      if files[name] then
+        out = #files[name] .. "\n" .. crypto.sha256_hex(files[name]) .. "  -\n"
+      else
+        code = 3
+      end
     else
       out = files[name]:sub(tonumber(argv[6]), tonumber(argv[6]) + tonumber(argv[7]) - 1)
       if harm then out = harm(out) end
@@ -282,7 +291,8 @@ describe("cp", function ()
     assert.is_nil(r)
     assert.equal("RTL-K8S-040", problem.code)
     s:stop()
-    c = start { [EXEC] = pod_with({ ["/f"] = ("x"):rep(200) }, function (bytes) return bytes:sub(1, 10) end) }
+    c = start { [EXEC] = pod_with({ ["/f"] = ("x"):rep(200) },
+      function (bytes) return bytes:sub(1, 10) end) }
     r, problem = c:cp_from(where { from = "/f" })
     assert.is_nil(r)
     assert.equal("RTL-K8S-040", problem.code)

@@ -30,7 +30,8 @@ end)
 describe("a request", function ()
   it("goes to the object's path with our name and token", function ()
     local c = start({ ["GET " .. PODS .. "/a%2Fb"] = { 200, { kind = "Pod" } } },
-      { token = secret.new "t0ken", as = { user = "jo", groups = { "x", "y" }, extra = { ["a/b"] = { "1" } } } })
+      { token = secret.new "t0ken", as = { user = "jo", groups = { "x", "y" },
+        extra = { ["a/b"] = { "1" } } } })
     assert.equal("Pod", assert(c:get("pods", "a/b")).kind)
     local headers = s.log[1].headers
     assert.equal("Bearer t0ken", headers.authorization)
@@ -40,7 +41,8 @@ describe("a request", function ()
   end)
 
   it("gives the server's reason as code", function ()
-    local c = start { ["GET " .. PODS .. "/x"] = { 404, api.status(404, "NotFound", 'pods "x" not found') } }
+    local c = start { ["GET " .. PODS .. "/x"] = { 404,
+      api.status(404, "NotFound", 'pods "x" not found') } }
     local value, problem = c:get("Pod", "x")
     assert.is_nil(value)
     assert.equal("NotFound", problem.code)
@@ -64,7 +66,8 @@ describe("a request", function ()
   it("waits as long as the server asks, then goes on", function ()
     local c = start { ["GET " .. PODS .. "/x"] = function (_, count)
       if count == 1 then
-        return { 429, "Too many requests, please try again later.\n", headers = { ["Retry-After"] = "7" } }
+        return { 429, "Too many requests, please try again later.\n",
+          headers = { ["Retry-After"] = "7" } }
       elseif count == 2 then
         return { 503, api.status(503, "ServiceUnavailable", "x") }
       end
@@ -84,7 +87,8 @@ describe("a request", function ()
 
   it("sends a create once, an apply again", function ()
     local pod = { apiVersion = "v1", kind = "Pod", metadata = { name = "p" } }
-    local c = start { ["POST " .. PODS] = reset(true), ["PATCH " .. PODS .. "/p"] = function (_, count)
+    local c = start { ["POST " .. PODS] = reset(true),
+      ["PATCH " .. PODS .. "/p"] = function (_, count)
       if count == 1 then return reset(true)() end
       return { 201, pod }
     end }
@@ -134,7 +138,8 @@ describe("a token function", function ()
   end)
 
   it("may fail itself", function ()
-    local c = start({}, { token = function () return nil, err.new { code = "X", message = "no token" } end })
+    local c = start({}, { token = function () return nil,
+      err.new { code = "X", message = "no token" } end })
     local _, problem = c:get("Pod", "x")
     assert.equal("X", problem.code)
     assert.equal(0, #s.log)
@@ -142,7 +147,8 @@ describe("a token function", function ()
 end)
 
 describe("apply", function ()
-  local deployment = { apiVersion = "apps/v1", kind = "Deployment", metadata = { name = "d", namespace = "n" },
+  local deployment = { apiVersion = "apps/v1", kind = "Deployment",
+    metadata = { name = "d", namespace = "n" },
     spec = { replicas = 2.0 } }
   local path = "PATCH /prefix/apis/apps/v1/namespaces/n/deployments/d"
 
@@ -151,9 +157,11 @@ describe("apply", function ()
     assert(c:apply(deployment, { manager = "helm", dry_run = true }))
     local request = s.log[1]
     assert.equal("application/apply-patch+yaml", request.headers["content-type"])
-    assert.same({ fieldValidation = "Strict", fieldManager = "helm", force = "false", dryRun = "All" },
+    assert.same({ fieldValidation = "Strict", fieldManager = "helm", force = "false",
+      dryRun = "All" },
       request.query)
-    assert.equal('{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"n"},'
+    assert.equal('{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d",'
+      .. '"namespace":"n"},'
       .. '"spec":{"replicas":2}}', request.body)
     assert(c:apply(deployment, { force = true }))
     assert.equal("true", s.log[2].query.force)
@@ -161,7 +169,8 @@ describe("apply", function ()
   end)
 
   it("shows whose fields a conflict is about", function ()
-    local c = start { [path] = { 409, api.status(409, "Conflict", "Apply failed with 1 conflict", { details =
+    local c = start { [path] = { 409, api.status(409, "Conflict", "Apply failed with 1 conflict",
+      { details =
       { causes = { { reason = "FieldManagerConflict", field = ".spec.replicas",
         message = 'conflict with "kubectl-client-side-apply" using apps/v1' } } } }) } }
     local _, problem = c:apply(deployment)
@@ -240,7 +249,8 @@ describe("list", function ()
     assert.equal("9", list.resource_version)
     assert.equal("Pod", list.items[3].kind)
     assert.equal("v1", list.items[3].apiVersion)
-    assert.same({ labelSelector = "a in (b,c),!d", fieldSelector = "spec.nodeName=n", limit = "500" },
+    assert.same({ labelSelector = "a in (b,c),!d", fieldSelector = "spec.nodeName=n",
+      limit = "500" },
       s.log[1].query)
     assert.equal("c1", s.log[2].query.continue)
   end)
@@ -286,15 +296,19 @@ describe("list", function ()
 end)
 
 describe("discovery", function ()
-  local aggregated = { kind = "APIGroupDiscoveryList", items = { { metadata = { name = "ray.io" }, versions = {
-    { version = "v1", freshness = "Current", resources = { { resource = "rayclusters", scope = "Namespaced",
+  local aggregated = { kind = "APIGroupDiscoveryList",
+    items = { { metadata = { name = "ray.io" }, versions = {
+    { version = "v1", freshness = "Current",
+      resources = { { resource = "rayclusters", scope = "Namespaced",
       responseKind = { group = "ray.io", version = "v1", kind = "RayCluster" },
       singularResource = "raycluster", shortNames = { "rc2" } } } } } } } }
   local core = { kind = "APIResourceList", groupVersion = "v1", resources = {
-    { name = "pods", kind = "Pod", namespaced = true }, { name = "pods/exec", kind = "PodExecOptions" } } }
+    { name = "pods", kind = "Pod", namespaced = true },
+      { name = "pods/exec", kind = "PodExecOptions" } } }
 
   it("finds a kind by all its names in one aggregated answer", function ()
-    local c = start { ["GET /prefix/apis"] = { 200, aggregated }, ["GET /prefix/api/v1"] = { 200, core } }
+    local c = start { ["GET /prefix/apis"] = { 200, aggregated },
+      ["GET /prefix/api/v1"] = { 200, core } }
     for _, name in ipairs { "RayCluster", "rayclusters", "raycluster", "rc2", "raycluster.ray.io",
       "rayclusters.v1.ray.io" } do
       assert.equal("rayclusters", assert(c:resolve(name)).plural)
@@ -311,17 +325,20 @@ describe("discovery", function ()
     ["GET /prefix/apis/metrics.k8s.io/v1beta1"] = { 404, "gone" },
     ["GET /prefix/apis/ray.io/v1alpha1"] = { 200, { resources = { { name = "rayclusters",
       kind = "RayCluster", namespaced = true } } } },
-    ["GET /prefix/apis/ray.io/v1"] = { 200, { resources = { { name = "rayclusters", kind = "RayCluster",
+    ["GET /prefix/apis/ray.io/v1"] = { 200,
+      { resources = { { name = "rayclusters", kind = "RayCluster",
       namespaced = true } } } } }
     assert.equal("v1", assert(c:resolve("RayCluster")).version)
     local all = assert(c:discover())
     assert.equal("NotFound", all.partial["metrics.k8s.io/v1beta1"].code)
-    assert.same({ "ray.io/v1", "ray.io/v1/RayCluster", "ray.io/v1alpha1", "ray.io/v1alpha1/RayCluster", "v1",
+    assert.same({ "ray.io/v1", "ray.io/v1/RayCluster", "ray.io/v1alpha1",
+      "ray.io/v1alpha1/RayCluster", "v1",
       "v1/Pod" }, c:api_versions())
   end)
 
   it("says what it does not know", function ()
-    local c = start { ["GET /prefix/apis"] = { 200, aggregated }, ["GET /prefix/api/v1"] = { 200, core } }
+    local c = start { ["GET /prefix/apis"] = { 200, aggregated },
+      ["GET /prefix/api/v1"] = { 200, core } }
     local _, problem = c:resolve("Unicorn")
     assert.equal("RTL-K8S-010", problem.code)
     assert.is_true(c:delete("Unicorn", "x", { missing_ok = true }))

@@ -46,7 +46,8 @@ end)
 describe("watch", function ()
   it("gives what is there, then what happens", function ()
     local c = start({ { api.pod("a", "5") } }, { {
-      api.event("MODIFIED", api.pod("a", "11")):sub(1, 30), api.event("MODIFIED", api.pod("a", "11")):sub(31)
+      api.event("MODIFIED", api.pod("a", "11")):sub(1, 30),
+        api.event("MODIFIED", api.pod("a", "11")):sub(31)
         .. api.event("ADDED", api.pod("b", "12")), api.event("DELETED", api.pod("a", "13")) } })
     assert.equal("ADDED a@5, MODIFIED a@11, ADDED b@12, DELETED a@5",
       take(c, 4):gsub("DELETED a@13", "DELETED a@5"))
@@ -59,7 +60,8 @@ describe("watch", function ()
 
   it("goes on from the last version, also of a bookmark, when the stream ends", function ()
     local c = start({ {} }, {
-      { api.event("ADDED", api.pod("a", "11")), api.event("BOOKMARK", { metadata = { resourceVersion = "20" } }) },
+      { api.event("ADDED", api.pod("a", "11")),
+        api.event("BOOKMARK", { metadata = { resourceVersion = "20" } }) },
       { api.event("ADDED", api.pod("b", "21")) } })
     assert.equal("ADDED a@11, ADDED b@21", take(c, 2))
     assert.equal("20", s.log[3].query.resourceVersion)
@@ -68,10 +70,13 @@ describe("watch", function ()
 
   it("lists again after a 410, in the stream or as an answer, and tells the difference", function ()
     local gone = api.status(410, "Expired", "too old resource version")
-    local c = start({ { api.pod("a", "5"), api.pod("b", "6") }, { api.pod("a", "7"), api.pod("c", "8"),
+    local c = start({ { api.pod("a", "5"), api.pod("b", "6") },
+      { api.pod("a", "7"), api.pod("c", "8"),
       version = "30" }, { api.pod("a", "7"), api.pod("c", "9"), version = "40" } },
-    { { api.event("ERROR", gone) }, { "answer", { 410, gone } }, { api.event("ADDED", api.pod("d", "41")) } })
-    assert.equal("ADDED a@5, ADDED b@6, MODIFIED a@7, ADDED c@8, DELETED b@6, MODIFIED c@9, ADDED d@41",
+    { { api.event("ERROR", gone) }, { "answer", { 410, gone } },
+      { api.event("ADDED", api.pod("d", "41")) } })
+    assert.equal("ADDED a@5, ADDED b@6, MODIFIED a@7, ADDED c@8, DELETED b@6, "
+      .. "MODIFIED c@9, ADDED d@41",
       take(c, 7))
     assert.equal("40", s.log[#s.log].query.resourceVersion)
   end)
@@ -85,7 +90,8 @@ describe("watch", function ()
 
   it("survives broken connections and nonsense, not a refusal", function ()
     local c = start({ {}, {}, {} }, {
-      { function () return nil, err.new { code = "RTL-NET-009", message = "cut", retryable = true } end },
+      { function () return nil, err.new { code = "RTL-NET-009", message = "cut",
+        retryable = true } end },
       { "<html>" }, { api.event("ADDED", api.pod("a", "3")) },
       { api.event("ERROR", api.status(403, "Forbidden", "not any more")) } })
     local watch = c:watch("Pod")
@@ -112,7 +118,8 @@ end
 
 describe("wait", function ()
   it("is done when the condition is true for the newest generation", function ()
-    local c = start({ { ready_pod("1", "False") } }, { { api.event("MODIFIED", ready_pod("2", "True", 3, 2)),
+    local c = start({ { ready_pod("1", "False") } },
+      { { api.event("MODIFIED", ready_pod("2", "True", 3, 2)),
       api.event("MODIFIED", ready_pod("3", "True", 3, 3)) } })
     local pod = assert(c:wait("Pod", "a", { condition = "ready" }))
     assert.equal("3", pod.metadata.resourceVersion)
@@ -162,7 +169,8 @@ describe("wait", function ()
 
   it("names the finalizers that keep an object", function ()
     local stuck = api.pod("a", "1")
-    stuck.metadata.deletionTimestamp, stuck.metadata.finalizers = "2026-01-01T00:00:00Z", { "ray.io/x" }
+    stuck.metadata.deletionTimestamp = "2026-01-01T00:00:00Z"
+    stuck.metadata.finalizers = { "ray.io/x" }
     local c = deleting({ { stuck } }, {})
     s.routes[PODS .. "/a"] = { 200, stuck }
     local _, problem = c:wait("Pod", "a", { deleted = true, timeout = 5 })
@@ -175,19 +183,22 @@ describe("ready", function ()
   local function object(text) return json.decode(text) end
 
   it("knows a Deployment that has rolled out", function ()
-    local done = '{"metadata":{"name":"d","generation":2},"spec":{"replicas":1},"status":{"observedGeneration":%d,'
+    local done = '{"metadata":{"name":"d","generation":2},"spec":{"replicas":1},'
+      .. '"status":{"observedGeneration":%d,'
       .. '"replicas":%d,"updatedReplicas":1,"availableReplicas":1%s}}'
     assert.is_true(k8s.ready.deployment(object(done:format(2, 1, ""))))
     assert.is_false(k8s.ready.deployment(object(done:format(1, 1, ""))))
     assert.is_false(k8s.ready.deployment(object(done:format(2, 2, ""))))
-    local _, problem = k8s.ready.deployment(object(done:format(2, 2, ',"conditions":[{"type":"Progressing",'
+    local _, problem = k8s.ready.deployment(object(done:format(2, 2,
+      ',"conditions":[{"type":"Progressing",'
       .. '"status":"False","reason":"ProgressDeadlineExceeded","message":"too long"}]')))
     assert.equal("RTL-K8S-021", problem.code)
     assert.is_false(k8s.ready.deployment(nil))
   end)
 
   it("does not take a DaemonSet without nodes for ready", function ()
-    local set = '{"metadata":{"generation":1},"status":{"observedGeneration":1,"desiredNumberScheduled":%d,'
+    local set = '{"metadata":{"generation":1},"status":{"observedGeneration":1,'
+      .. '"desiredNumberScheduled":%d,'
       .. '"updatedNumberScheduled":%d,"numberAvailable":%d}}'
     assert.is_true(k8s.ready.daemonset(object(set:format(2, 2, 2))))
     assert.is_false(k8s.ready.daemonset(object(set:format(0, 0, 0))))
@@ -195,10 +206,12 @@ describe("ready", function ()
   end)
 
   it("knows a CRD, a pod and their failures", function ()
-    assert.is_true(k8s.ready.crd(object('{"metadata":{},"status":{"conditions":[{"type":"Established",'
+    assert.is_true(k8s.ready.crd(object('{"metadata":{},"status":{"conditions":['
+      .. '{"type":"Established",'
       .. '"status":"True"},{"type":"NamesAccepted","status":"True"}]}}')))
     assert.is_false(k8s.ready.crd(object '{"metadata":{},"status":{"conditions":null}}'))
-    local _, problem = k8s.ready.pod(object '{"metadata":{"name":"p"},"status":{"phase":"Failed","reason":"Evicted"}}')
+    local _, problem = k8s.ready.pod(object('{"metadata":{"name":"p"},"status":{"phase":"Failed",'
+      .. '"reason":"Evicted"}}'))
     assert.equal("Evicted", problem.message)
   end)
 end)

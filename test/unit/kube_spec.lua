@@ -29,7 +29,8 @@ describe("kube.splitter", function ()
   end)
 
   it("leaves a list without items whole", function ()
-    for _, text in ipairs { '{"items":[],"a":1}', '{"items":null}', '{"a":{"items":[{"b":1}]}}', "{}" } do
+    for _, text in ipairs { '{"items":[],"a":1}', '{"items":null}', '{"a":{"items":[{"b":1}]}}',
+      "{}" } do
       local items, rest = split("list", text, 3)
       assert.same({}, items)
       assert.equal(text, rest)
@@ -86,6 +87,7 @@ describe("kube frames", function ()
     assert.same({ 3, "{}" }, { kube.unframe("\3{}") })
     assert.same({ 1, "" }, { kube.unframe("\1") })
     assert.is_nil(kube.unframe(""))
-    assert.error_matches(function () kube.frame(256, "") end, "bad argument #1 to 'frame' %(no channel%)")
+    assert.error_matches(function () kube.frame(256, "") end,
+      "bad argument #1 to 'frame' %(no channel%)")
   end)
 end)

@@ -219,7 +219,7 @@ local function tpl(state, args)
   local defines = setmetatable({}, { __index = state.defines })
   local name = state.definition.file
   parse.parse(args[1], name .. " (tpl)", name .. " (tpl)", defines, has_function)
-  local inner = { defines = defines, call = state.call, depth = (state.depth or 0) + 1 }
+  local inner = { defines = defines, call = state.call, frames = state.frames }
   local out = {}
   exec.run(inner, name .. " (tpl)", args[2], out)
   return without_no_value(table.concat(out))
@@ -231,16 +231,8 @@ local function call(state, _, name, args)
   return functions.call(name, args)
 end
 
---- Renders all templates of a prepared chart. `release` is the `.Release` map. Returns path → text.
--- Raises { helm = message, file, line, template }.
-function M.render(chart, values, release, capabilities)
-  local templates, defines = {}, {}
-  collect(chart, { Release = release, Capabilities = capabilities }, values, templates)
-  local paths = parse_order(templates)
-  for _, path in ipairs(paths) do
-    parse.parse(templates[path].source, path, path, defines, has_function)
-  end
-  local state, rendered = { defines = defines, call = call }, {}
+local function execute(state, paths, templates)
+  local rendered = {}
   for _, path in ipairs(paths) do
     if not path:match("[^/]*$"):match("^_") then
       local template = templates[path]
@@ -250,6 +242,21 @@ function M.render(chart, values, release, capabilities)
       rendered[path] = without_no_value(table.concat(out))
     end
   end
+  return rendered
+end
+
+--- Renders all templates of a prepared chart. `release` is the `.Release` map. Returns path → text.
+-- Raises { helm = message, file, line, template }.
+function M.render(chart, values, release, capabilities)
+  local templates, defines = {}, {}
+  collect(chart, { Release = release, Capabilities = capabilities }, values, templates)
+  local paths = parse_order(templates)
+  for _, path in ipairs(paths) do
+    parse.parse(templates[path].source, path, path, defines, has_function)
+  end
+  local state = { defines = defines, call = call, frames = {} }
+  local ok, rendered = pcall(execute, state, paths, templates)
+  if not ok then error(exec.place(rendered, state.frames), 0) end
   return rendered
 end
 

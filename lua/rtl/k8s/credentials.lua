@@ -66,7 +66,10 @@ end
 
 local function environment(plugin, context, interactive)
   local env = {}
-  for name, value in pairs(process.environ()) do env[name] = value end
+  for _, line in ipairs(process.environ()) do
+    local name, value = line:match("^([^=]+)=(.*)$")
+    if name then env[name] = value end
+  end
   for _, pair in ipairs(type(plugin.env) == "table" and plugin.env or {}) do
     env[pair.name] = tostring(pair.value)
   end

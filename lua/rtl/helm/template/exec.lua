@@ -249,30 +249,30 @@ function walk(state, dot, list)
   end
 end
 
--- An error without a place gets the line of the node that raised it and the template's file.
-local function place(problem, definition, line)
-  if type(problem) ~= "table" or not problem.helm then return problem end
-  if not problem.file then
-    problem.file, problem.template, problem.line = definition.file, definition.name, problem.line
-      or line
-  end
-  return problem
-end
-
---- Executes template `name` with `dot` into the array `out`. `state` holds defines (name →
--- definition), call (function (state, node, name, args) → value) and is used for nested calls.
--- Raises { helm = message, file, line, template }.
+--- Executes template `name` with `dot` into the array `out`.
+-- `state` holds defines (name → definition), call (function (state, node, name, args) → value) and
+-- frames (an empty array: the templates at work, innermost last). Raises { helm = message }, with
+-- the frames as they were.
 function M.run(state, name, dot, out)
   local definition = state.defines[name]
   if not definition then go.fail("template: no template %q", name) end
-  if (state.depth or 0) >= MAX_DEPTH then
-    go.fail("exceeded maximum template depth (%d)", MAX_DEPTH)
-  end
-  local inner = setmetatable({ out = out, vars = { { name = "$", value = dot } },
-    depth = (state.depth or 0) + 1, definition = definition }, { __index = state.shared or state })
-  inner.shared = state.shared or state
-  local ok, problem = pcall(walk, inner, dot, definition.list)
-  if not ok then error(place(problem, definition, inner.line), 0) end
+  local frames = state.frames
+  if #frames >= MAX_DEPTH then go.fail("exceeded maximum template depth (%d)", MAX_DEPTH) end
+  local inner = { out = out, vars = { { name = "$", value = dot } }, definition = definition,
+    defines = state.defines, call = state.call, frames = frames }
+  frames[#frames + 1] = inner
+  walk(inner, dot, definition.list)
+  frames[#frames] = nil
+end
+
+--- Adds to an error where it happened: file, line and template.
+function M.place(problem, frames)
+  local inner = frames[#frames]
+  if type(problem) ~= "table" or not problem.helm then return problem end
+  if problem.file or not inner then return problem end
+  problem.file, problem.template = inner.definition.file, inner.definition.name
+  problem.line = problem.line or inner.line
+  return problem
 end
 
 return M
