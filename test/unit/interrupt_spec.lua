@@ -43,7 +43,7 @@ describe("one Ctrl-C", function ()
         print "never"
       end)]], { INT })
     assert.same({ "closed\n", "exit", 130 }, { output, how, code })
-    assert.equal("rtl: interrupted\n", errors)
+    assert.matches("^rtl: interrupted", errors)
   end)
 
   it("is what a polite kill does, too", function ()
@@ -76,7 +76,7 @@ describe("one Ctrl-C", function ()
   it("stops plain Lua that never waits", function ()
     local _, how, code, errors = run([[print "go" while true do end]], { INT })
     assert.same({ "exit", 130 }, { how, code })
-    assert.matches("interrupted\nstack traceback:", errors)
+    assert.matches("^rtl: .*interrupted", errors)
   end)
 
   it("reaches tasks, generators and processes", function ()
@@ -97,7 +97,8 @@ describe("one Ctrl-C", function ()
         print "go"
         task.future():get()
       end)]], { INT })
-    assert.same({ "a\nb\n", "exit", 130 }, { output, how, code })
+    assert.same({ "exit", 130 }, { how, code })
+    assert.is_true(output == "a\nb\n" or output == "b\na\n", output) -- the process may have begun or not
   end)
 
   it("leaves the program's own exit when it was too late", function ()
@@ -188,9 +189,9 @@ describe("the REPL", function ()
   local function type_in(keys)
     local code = START:format(dir)
     local child, stdin, stdout, stderr = assert(native.spawn {
-      argv = { "script", "-qec", ("exec %s -e '%s'"):format(EXE, code), "/dev/null" }, env = {
+      argv = { "python3", "test/terminal.py", EXE, "-e", code }, env = {
         "TERM=dumb", "PATH=/usr/bin:/bin", "HOME=" .. dir } })
-    local shown = ""
+    local shown, waits_for = "", nil
     local function see(text)
       while not shown:find(text, 1, true) do
         local bytes = task.await(stdout)
@@ -201,12 +202,14 @@ describe("the REPL", function ()
     end
     local function dialogue()
       for _, step in ipairs(keys) do
+        waits_for = step[1]
         see(step[1])
         task.await(stdin:start(step[2]))
       end
       return task.await(child)
     end
     local how, code_number = task.deadline(20, dialogue)
+    if not how then code_number = "waited for " .. waits_for .. " in " .. shown end
     for _, handle in ipairs { child, stdin, stdout, stderr } do handle:close() end
     return how, code_number
   end
@@ -219,17 +222,21 @@ describe("the REPL", function ()
       { ">> ", "print('line', i) end\n" },
       { "line\t2", "error('boom')\n" },
       { "boom", "x y z\n" },
-      { "syntax error", "require('rtl.task').sleep(30)\n" },
-      { "\n", "\3" },
-      { "interrupted", "half a line\3" },
-      { "^C", "'still ' .. 'here'\n" },
-      { "still here", "while true do end\n" },
-      { "\n", "\3\3" },
-      { "interrupted", "'and ' .. 'here'\n" },
-      { "and here", "\4" },
+      { "syntax error", "print('slee' .. 'ping') require('rtl.task').sleep(30)\n" },
+      { "sleeping", "\3" },
+      { "interrupted", "" },
+      { "world> ", "half a line\3" },
+      { "^C", "" },
+      { "world> ", "'still ' .. 'here'\n" },
+      { "still here", "print('spin' .. 'ning') while true do end\n" },
+      { "spinning", "\3" },
+      { "interrupted", "" },
+      { "world> ", "'and ' .. 'here'\n" },
+      { "and here", "" },
+      { "world> ", "\4" },
     }
     assert.same({ "exit", 0 }, { how, code })
-    assert.matches("6%s*\\?040?%*", (assert(fs.read(fs.join(dir, "history")))):gsub("\\040", " "))
+    assert.matches("\n6 %* 7", (assert(fs.read(fs.join(dir, "history"))):gsub("\\040", " ")))
   end)
 
   it("lets background tasks go on while the prompt waits", function ()
@@ -237,7 +244,8 @@ describe("the REPL", function ()
       { "world> ", "f = require('rtl.task').future()\n" },
       { "world> ", "require('rtl.task').background(function() require('rtl.task').sleep(0.05) print('tick'..'ed') f:set(1) end)\n" },
       { "ticked", "f:ready()\n" },
-      { "true", "\4" },
+      { "true", "" },
+      { "world> ", "\4" },
     }
     assert.same({ "exit", 0 }, { how, code })
   end)
