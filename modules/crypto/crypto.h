@@ -1,6 +1,6 @@
 /* SHA-256, SHA-1, MD5 and HMAC by OpenSSL's libcrypto, which is loaded on first use: a script that
- * hashes nothing does not pay for it. Pure C. One thread only: the context is shared. All arguments are
- * borrowed. */
+ * hashes nothing does not pay for it. Pure C. One thread only: the context is shared. All arguments
+ * are borrowed. */
 #ifndef RTL_CRYPTO_H
 #define RTL_CRYPTO_H
 

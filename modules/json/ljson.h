@@ -21,8 +21,8 @@ int rtl_is_array(lua_State *L, int index);
 enum rtl_shape { RTL_OBJECT, RTL_ARRAY, RTL_HOLES, RTL_MIXED };
 
 /* How the table at `index` encodes: as an array (of `*length` values) if it is marked or has a
- * value at 1, else as an object. RTL_HOLES and RTL_MIXED (a key that is no index) are for the caller to
- * refuse. */
+ * value at 1, else as an object. RTL_HOLES and RTL_MIXED (a key that is no index) are for the
+ * caller to refuse. */
 enum rtl_shape rtl_table_shape(lua_State *L, int index, lua_Unsigned *length);
 
 /* Keys of a table, sorted by their bytes. Borrowed from the table. */

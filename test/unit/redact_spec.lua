@@ -66,7 +66,7 @@ describe("redact.text", function ()
       "-----BEGIN PRIVATE KEY-----<secret>" },
     ["a kubeconfig's key"] = { "client-key-data: LS0tLS1CRUdJTg==", "client-key-data: <secret>" },
     ["a password in a URL"] = { "http://user:pass@host/x", "http://user:<secret>@host/x" },
-    ["a password"] = { "password=hunter2, user=x", "password=<secret>, user=x" },
+    ["a password"] = { "passwd=hunter2, user=x", "passwd=<secret>, user=x" },
     ["a Hugging Face token"] = { "hf_" .. ("a"):rep(34), "hf_<secret>" },
     ["a token for IMDS"] = { "x-aws-ec2-metadata-token: AQAAAB==",
       "x-aws-ec2-metadata-token: <secret>" },
@@ -85,7 +85,7 @@ describe("redact.text", function ()
   end
 
   it("is the same when done twice", function ()
-    local once = redact.text("password=abc Bearer abcdefghij AKIAIOSFODNN7EXAMPLE Signature="
+    local once = redact.text("passwd=abc Bearer abcdefghij AKIAIOSFODNN7EXAMPLE Signature="
       .. HEX)
     assert.equal(once, redact.text(once))
   end)
