@@ -146,6 +146,10 @@ static struct signer *read_request(lua_State *L, int presign) {
   r->key_id = field(L, "access_key_id", 1);
   r->secret = field(L, "secret_access_key", 1);
   r->token = field(L, "session_token", 0);
+  lua_getfield(L, 1, "secret_access_key");
+  const struct rtl_secret *secret = rtl_test_secret(L, -1);
+  r->secret_id = secret != NULL ? secret->id : 0;
+  lua_pop(L, 1);
   int s3 = r->service.size == 2 && memcmp(r->service.bytes, "s3", 2) == 0;
   r->double_encode = flag(L, "double_encode", !s3);
   r->normalize_path = flag(L, "normalize_path", !s3);
