@@ -35,7 +35,7 @@ describe("helm.render", function ()
     local kinds = {}
     for i, object in ipairs(r.objects) do kinds[i] = object.kind end
     assert.equal("Namespace ServiceAccount ConfigMap ConfigMap ConfigMap ConfigMap ConfigMap "
-      .. "ConfigMap ConfigMap Deployment Apple Zebra", table.concat(kinds, " "))
+      .. "ConfigMap ConfigMap ConfigMap Deployment Apple Zebra", table.concat(kinds, " "))
     assert.equal("kitchen/templates/objects.yaml", r.sources[r.objects[1]])
     assert.equal("things.example.com", r.crds[1].metadata.name)
     assert.equal("kitchen/crds/thing.yaml", r.sources[r.crds[1]])
@@ -46,6 +46,6 @@ describe("helm.render", function ()
 
   it("keeps whole numbers of objects whole", function ()
     local r = render("kitchen", { replicas = 12 })
-    assert.equal("integer", math.type(r.objects[10].spec.replicas))
+    assert.equal("integer", math.type(r.objects[11].spec.replicas))
   end)
 end)

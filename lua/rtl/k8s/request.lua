@@ -13,6 +13,7 @@ local wire = require "rtl.wire"
 local M = {}
 
 local MAX_TRIES = 6
+local INTERNAL_TRIES = 3 -- after "InternalError", which seldom heals
 local REFRESH_BEFORE = 120 -- seconds of life that a token must have left
 
 --- Percent-encodes all but RFC 3986's unreserved characters.
@@ -164,8 +165,9 @@ local function wire_retry(problem, kind)
 end
 
 -- 429 was turned away at the door; after a 5xx the server may have done it.
-local function status_retry(status, problem, kind)
+local function status_retry(status, problem, kind, count)
   if not problem.retryable then return false end
+  if problem.code == "InternalError" and count >= INTERNAL_TRIES then return false end
   return status == 429 or kind ~= "once"
 end
 
@@ -224,7 +226,7 @@ function M.send(client, options)
     if status == 401 and not renewed and type(client.options.token) == "function" then
       anew, renewed = true, true
     else
-      local again = status and status_retry(status, problem, kind)
+      local again = status and status_retry(status, problem, kind, count)
         or not status and wire_retry(problem, kind)
       if not again or count == MAX_TRIES then return nil, problem end
       task.sleep(M.back_off(count, wanted))

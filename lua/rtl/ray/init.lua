@@ -6,6 +6,7 @@ local array = require "rtl.array"
 local clock = require "rtl.clock"
 local err = require "rtl.err"
 local json = require "rtl.native.json"
+local null = require "rtl.null"
 local task = require "rtl.task"
 
 local M = {}
@@ -99,6 +100,9 @@ function Jobs:status(id)
   if type(info) ~= "table" or type(info.status) ~= "string" then
     return nil, err.new { code = "RTL-RAY-004", doing = "ask for job " .. id,
       message = "the answer has no status" }
+  end
+  for key, value in pairs(info) do
+    if value == null then info[key] = nil end
   end
   return info
 end
