@@ -58,9 +58,9 @@ int rtl_file_open_append(const char *path, mode_t mode) {
   return fd;
 }
 
-int rtl_file_append(int fd, const void *bytes, size_t size) {
+int rtl_file_append(int fd, const void *bytes, size_t size, int lazy) {
   off_t before = lseek(fd, 0, SEEK_END);
-  if (write_all(fd, bytes, size) == 0 && fsync(fd) == 0) {
+  if (write_all(fd, bytes, size) == 0 && (lazy || fsync(fd) == 0)) {
     return 0;
   }
   int error = errno;

@@ -10,8 +10,8 @@
 /* Opens for appending, making the file (with `mode`, its folder fsync'ed). */
 int rtl_file_open_append(const char *path, mode_t mode);
 
-/* Appends all of it and fsyncs. On failure the file is cut back to what it was. */
-int rtl_file_append(int fd, const void *bytes, size_t size);
+/* Appends all of it and, unless lazy, fsyncs. On failure the file is cut back to what it was. */
+int rtl_file_append(int fd, const void *bytes, size_t size, int lazy);
 
 /* Replaces (or makes) the file in one step: after a crash it is the old one or the new one. */
 int rtl_file_replace(const char *path, const void *bytes, size_t size, mode_t mode);

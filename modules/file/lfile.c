@@ -112,14 +112,15 @@ static int l_append(lua_State *L) {
   return *fd < 0 ? fail(L, errno) : 1;
 }
 
-/*** appender:append(bytes) → true
- * Returns when the bytes are on the disk; on failure the file is as it was. */
+/*** appender:append(bytes[, lazy]) → true
+ * Returns when the bytes are on the disk, or with `lazy` when the kernel has them (they outlive the
+ * process, not a power cut); on failure the file is as it was. */
 static int appender_append(lua_State *L) {
   size_t size;
   int *fd = luaL_checkudata(L, 1, APPENDER);
   luaL_argcheck(L, *fd >= 0, 1, "closed");
   const char *bytes = luaL_checklstring(L, 2, &size);
-  return result(L, rtl_file_append(*fd, bytes, size));
+  return result(L, rtl_file_append(*fd, bytes, size, lua_toboolean(L, 3)));
 }
 
 /* ---- lock ---- */
