@@ -266,7 +266,7 @@ function M.new(service, options)
   local url = options.endpoint or endpoint.configured(svc, options.profile)
   return setmetatable({
     service = svc, region = options.region, credentials = options.credentials,
-    endpoint = endpoint.resolve(svc, options.region, url), tls = options.tls,
+    endpoint = endpoint.resolve(svc, options.region, url), tls = options.tls or {},
     bucket = retry.new(options.attempts),
   }, client)
 end
