@@ -1,0 +1,75 @@
+--- The world's journal: one JSON line for what was done to the world, and when.
+--
+-- A line is written (as one write of its own, in order) before the call that it belongs to is
+-- answered: a process that is killed at any point is found again by the next one. It is not forced to
+-- the disk each time, since what it keeps is a play: after a power cut the play may be behind, never
+-- out of order.
+
+local err = require "rtl.err"
+local fs = require "rtl.fs"
+local json = require "rtl.native.json"
+
+local M = {}
+
+local VERSION = 1
+
+local Journal = {}
+Journal.__index = Journal
+
+--- Where the journal of a world lies under the state folder; `name` tells worlds apart.
+function M.path(state_folder, name)
+  return fs.join(state_folder, "rehearsal", (name or "world") .. ".ndjson")
+end
+
+--- Opens the journal at `path` for appending; makes it, with `head` as its first line, if it is not
+-- there. Returns the journal.
+function M.open(path, head)
+  fs.mkdirs(fs.dirname(path))
+  local fresh = not fs.exists(path)
+  local handle, e = fs.append(path)
+  if not handle then return nil, e end
+  local journal = setmetatable({ handle = handle, path = path }, Journal)
+  if fresh then
+    head.version = VERSION
+    journal:append(head)
+  end
+  return journal
+end
+
+--- Appends one record.
+function Journal:append(record)
+  assert(self.handle:append(json.encode(record) .. "\n", true))
+end
+
+--- Closes the file; further appends raise.
+function Journal:close()
+  self.handle:close()
+end
+
+local function decode_lines(text)
+  local records = {}
+  for line in text:gmatch "([^\n]*)\n" do
+    local record, e = json.decode(line)
+    if not record then return nil, e end
+    records[#records + 1] = record
+  end
+  return records
+end
+
+--- Reads the journal at `path`: returns its head and the array of its records, or nil if there is
+-- none. A last line that was cut off by the end of the process counts as not written.
+-- Errors: RTL-WORLD-002 (not a journal of this version).
+function M.read(path)
+  if not fs.exists(path) then return nil end
+  local text, e = fs.read(path)
+  if not text then return nil, e end
+  local records, cause = decode_lines(text)
+  local head = records and table.remove(records, 1)
+  if not head or head.version ~= VERSION then
+    return err.fail { code = "RTL-WORLD-002", message = "the world's journal can not be read",
+                      cause = cause, hint = "Remove " .. path .. " to begin with a new world" }
+  end
+  return head, records
+end
+
+return M

@@ -1,0 +1,25 @@
+--- The scenarios by name: what differs from an ordinary day. Each field is read by the part of the
+-- world that it concerns; `keys` are what a user may add behind the name (with their kind).
+
+return {
+  calm = {
+    title = "an ordinary day: everything works, with AWS' usual timings",
+  },
+  ["tcp-fallback"] = {
+    title = "the NCCL plugin finds no EFA provider: the job runs over TCP sockets",
+    nccl = "socket",
+  },
+  ["no-capacity"] = {
+    title = "the first zone that is asked for has no GPU instances",
+    capacity = "first-zone-empty",
+  },
+  ["no-quota"] = {
+    title = "the account's quota for GPU instances is zero",
+    quota = { ["L-DB2E81BA"] = 0, ["L-417A185B"] = 0 },
+  },
+  killed = {
+    title = "the process dies at the mutating call number `call`",
+    keys = { call = "integer", when = { before = true, after = true, answered = true } },
+    needs = { "call" },
+  },
+}
