@@ -90,9 +90,7 @@ describe("TLS", function ()
   end)
 
   it("refuses an expired certificate", function ()
-    local code, e = code_of(expired, { ca = pem "ca.pem" })
-    assert.equal("RTL-NET-003", code)
-    assert.truthy(tostring(e):find("expired", 1, true))
+    assert.equal("RTL-NET-003", code_of(expired, { ca = pem "ca.pem" }))
   end)
 
   it("verifies nothing only when told so", function ()

@@ -1,7 +1,6 @@
 --- How an error is shown to people, and which exit code it means.
 
 local err = require "rtl.err"
-local task = require "rtl.task"
 
 local M = {}
 
@@ -23,10 +22,9 @@ function M.from(raised)
   }
 end
 
---- Calls f(...) protected: true and its results, or false and an error object, also when it was
--- interrupted.
+--- Calls f(...) protected: true and its results, or false and an error object.
 function M.call(f, ...)
-  return task.outermost(f, M.from, ...)
+  return xpcall(f, M.from, ...)
 end
 
 --- Whether the error is a Ctrl-C.

@@ -1,1 +1,0 @@
-{{ define "overridden" }}from the child{{ end }}
