@@ -20,6 +20,7 @@ end
 
 describe("loop", function ()
   it("returns no token when nothing happens, and not before the time", function ()
+    loop.wait(0) -- tokens of handles that were closed before
     local before = clock.mono()
     assert.same({}, loop.wait(0))
     assert.same({}, loop.wait(0.02))
