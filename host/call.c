@@ -18,6 +18,7 @@ int rtl_call(lua_State *L, int nargs, int nresults) {
   lua_pushcfunction(L, on_error);
   lua_insert(L, handler); /* handler function args… */
   int status = lua_pcall(L, nargs, nresults, handler);
+  rtl_interrupt_settle(L);
   lua_remove(L, handler);
   return status;
 }

@@ -28,6 +28,9 @@ void rtl_interrupt_remove(void);
 /* Whether Ctrl-C was pressed since the last clear. */
 int rtl_interrupted(void);
 
+/* An interrupt that was raised in L has reached its end: what follows runs undisturbed. */
+void rtl_interrupt_settle(lua_State *L);
+
 /* Forgets earlier presses, and the hook that they have set on L. */
 void rtl_interrupt_clear(lua_State *L);
 

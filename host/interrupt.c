@@ -164,6 +164,31 @@ static int resume_task(lua_State *L) {
   return results;
 }
 
+void rtl_interrupt_settle(lua_State *L) {
+  torn = 0;
+  lua_sethook(L, NULL, 0, 0);
+}
+
+/* After the call of outermost(), whether it waited in between or not. */
+static int caught(lua_State *L, int status, lua_KContext context) {
+  (void)context;
+  rtl_interrupt_settle(L);
+  lua_pushboolean(L, status == LUA_OK || status == LUA_YIELD);
+  lua_replace(L, 1); /* over the handler */
+  return lua_gettop(L);
+}
+
+/*** host.outermost(f, handler, ...) → true, values… | false, handler(error)
+ * xpcall that is the end of an interrupt: what comes after it runs undisturbed. */
+static int outermost(lua_State *L) {
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_replace(L, 1);
+  lua_replace(L, 2); /* handler f ... */
+  return caught(L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 1, 0, caught), 0);
+}
+
 void rtl_interrupt_bind(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"interrupt_fd", interrupt_fd},
@@ -171,6 +196,7 @@ void rtl_interrupt_bind(lua_State *L) {
       {"interrupts_clear", interrupts_clear},
       {"resume", resume},
       {"resume_task", resume_task},
+      {"outermost", outermost},
       {NULL, NULL},
   };
   luaL_setfuncs(L, functions, 0);

@@ -1,11 +1,13 @@
 /* rtl: Lua 5.4 with native modules, run by lua/rtl/cli/main.lua. */
 #include "host.h"
 
+#include <fcntl.h>
 #include <lauxlib.h>
 #include <lualib.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { INTERRUPTED = 130 }; /* the other exit codes: lua/rtl/cli/exit.lua */
 
@@ -39,7 +41,18 @@ static int run_program(lua_State *L) {
   return 1;
 }
 
+/* A standard descriptor that is closed is taken by one that fails, before a file or socket of ours
+ * gets its number and what is printed goes there. */
+static void fill_standard_descriptors(void) {
+  for (int fd = 0; fd <= 2; fd++) {
+    if (fcntl(fd, F_GETFD) < 0) {
+      (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
+  fill_standard_descriptors();
   lua_State *L = luaL_newstate();
   if (L == NULL) {
     fputs("rtl: not enough memory for a Lua state\n", stderr);

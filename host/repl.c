@@ -44,6 +44,18 @@ static char *show_prompt(EditLine *editor) {
   return repl->prompt;
 }
 
+/* Cuts the frames of the REPL itself off the trace of the error on top of the stack. */
+static void trim_trace(lua_State *L) {
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    const char *text = lua_tostring(L, -1);
+    const char *frames = strstr(text, "\n\t[C]: in function 'rtl.native.host.repl'");
+    if (frames != NULL) {
+      lua_pushlstring(L, text, (size_t)(frames - text));
+      lua_replace(L, -2);
+    }
+  }
+}
+
 /* Calls options.NAME with the `nargs` arguments on top; leaves `nresults` values or, when it
  * failed, reports the error and leaves nothing. */
 static int call_option(lua_State *L, const char *name, int nargs, int nresults) {
@@ -56,6 +68,7 @@ static int call_option(lua_State *L, const char *name, int nargs, int nresults) 
     lua_pop(L, 1);
     fputs("interrupted\n", stderr);
   } else {
+    trim_trace(L);
     rtl_report(L);
   }
   return 0;

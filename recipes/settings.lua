@@ -115,6 +115,11 @@ return {
   { group = "Ray cluster", name = "ipc_lock", type = "boolean", default = false,
     help = "add the capability IPC_LOCK to the workers (EFA pins memory)" },
 
+  { group = "Checkpoints", name = "bucket", type = "string", default = "",
+    help = "S3 bucket to make for checkpoints, with a role for the Ray pods; kept at teardown" },
+  { group = "Checkpoints", name = "use_bucket", type = "string", default = "",
+    help = "S3 bucket of yours to use for checkpoints instead" },
+
   -- ---- the network of the job ----
   { group = "Transport", name = "transport", type = "string", choices = { "efa", "any" },
     default = "efa", help = "efa: anything else is a failed run; any: only report it" },

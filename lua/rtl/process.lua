@@ -2,6 +2,7 @@
 -- One of the four seams that a rehearsal replaces.
 
 local err = require "rtl.err"
+local loop = require "rtl.native.loop"
 local native = require "rtl.native.process"
 local task = require "rtl.task"
 local terminal = require "rtl.native.terminal"
@@ -72,7 +73,8 @@ function real.run(options)
   })
 end
 
-real.getenv, real.environ, real.hostname = native.getenv, native.environ, native.hostname
+real.getenv, real.environ = native.getenv, native.environ
+real.hostname, real.pid = native.hostname, native.pid
 real.is_terminal = terminal.is_terminal
 
 function real.user()
@@ -83,12 +85,39 @@ function real.columns(fd)
   return terminal.columns(fd) or math.tointeger(native.getenv("COLUMNS")) or 80
 end
 
+local unread = "" -- what came with the line before
+
+-- Waits until standard input can be read; a file always can.
+local function wait_for_input()
+  local handle = loop.watch(0, "r")
+  if not handle then return end
+  local _ <close> = handle
+  task.await(handle)
+end
+
+function real.read_line()
+  while true do
+    local line, rest = unread:match("^(.-)\n(.*)$")
+    if line then
+      unread = rest
+      return line
+    end
+    wait_for_input()
+    local bytes = terminal.read(0)
+    if not bytes then
+      line, unread = unread, ""
+      return line ~= "" and line or nil
+    end
+    unread = unread .. bytes
+  end
+end
+
 -- ---- the seam ----
 
 local impl = real
 
 --- Replaces the surroundings; returns the former ones. `new` has any of run, getenv, environ,
--- hostname, user, is_terminal, columns; what it lacks is the real one's.
+-- hostname, user, pid, is_terminal, columns, read_line; what it lacks is the real one's.
 function M.use(new)
   local former = impl
   impl = new == real and real or setmetatable(new, { __index = real })
@@ -134,7 +163,7 @@ end
 
 --- The number of this process.
 function M.pid()
-  return (impl.pid or native.pid)()
+  return impl.pid()
 end
 
 --- Whether a descriptor (0, 1, 2) is a terminal.
@@ -145,6 +174,11 @@ end
 --- The width of the terminal at `fd` (default 1), else $COLUMNS, else 80.
 function M.columns(fd)
   return impl.columns(fd or 1)
+end
+
+--- The next line of standard input without its end, or nil; waits, while other tasks go on.
+function M.read_line()
+  return impl.read_line()
 end
 
 --- Writes text to a descriptor (default 1), whole. Once nobody reads any more it returns nil and

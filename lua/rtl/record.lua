@@ -145,7 +145,7 @@ function M.recorder(inner, path, redact)
     if answer then return tap end
     return nil, refused
   end
-  --- Closes the recording.
+  -- Closes the recording.
   function impl.close() file:close() end
   return impl
 end
@@ -251,7 +251,7 @@ function M.player(path)
   function impl.describe()
     return { name = "recording " .. path, unconfirmed = {} }
   end
-  --- What was recorded and not asked for, as "METHOD url", sorted.
+  -- What was recorded and not asked for, as "METHOD url", sorted.
   function impl.left()
     local list = {}
     for _, exchanges in pairs(by_key) do

@@ -1,7 +1,7 @@
 --- Takes secrets out of text before it is shown or written.
--- What is taken out: every rtl.native.secret that lives (8 bytes or more), what `add` was given, and
--- what looks like a secret: AWS keys and session tokens, signatures, bearer and EKS tokens, JSON web
--- tokens, private keys, passwords in URLs, values of names like password or …_API_KEY.
+-- What is taken out: every rtl.native.secret that lives (8 bytes or more), what `add` was given,
+-- and what looks like a secret: AWS keys and session tokens, signatures, bearer and EKS tokens,
+-- JSON web tokens, private keys, passwords in URLs, values of names like password or …_API_KEY.
 
 local secret = require "rtl.native.secret"
 
@@ -23,8 +23,8 @@ function M.add(bytes)
   end
 end
 
--- Names whose value is a secret, in lower case with _ for -. Idempotency and paging tokens are none:
--- the ledger needs them.
+-- Names whose value is a secret, in lower case with _ for -. Idempotency and paging tokens are
+-- none: the ledger needs them.
 local NAMES = {}
 for name in ([[
   secretaccesskey secret_access_key aws_secret_access_key aws_secret_key secretkey secret_key
@@ -68,7 +68,8 @@ end
 
 -- pattern → replacement; each is tried only if the text holds `hint` (plain).
 local SHAPES = {
-  { hint = "PRIVATE KEY", pattern = "(%-%-%-%-%-BEGIN [%u ]*PRIVATE KEY%-%-%-%-%-).-(%-%-%-%-%-END)",
+  { hint = "PRIVATE KEY",
+    pattern = "(%-%-%-%-%-BEGIN [%u ]*PRIVATE KEY%-%-%-%-%-).-(%-%-%-%-%-END)",
     by = "%1" .. MARK .. "%2" },
   { hint = "PRIVATE KEY", pattern = "(%-%-%-%-%-BEGIN [%u ]*PRIVATE KEY%-%-%-%-%-)[%w+/=%s\\]+",
     by = "%1" .. MARK },

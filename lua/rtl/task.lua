@@ -315,9 +315,8 @@ function M.run(f, ...)
   if current then return f(...) end
   local task = new_task(root, nil, f, ...)
   local stuck = drive(task)
-  if not task.ok and M.is_cancelled(task.results[1]) then
-    error(err.new { code = stuck and "RTL-TASK-003" or "RTL-TASK-002",
-      message = stuck and STUCK or task.results[1].reason }, 0)
+  if stuck and not task.ok and M.is_cancelled(task.results[1]) then
+    error(err.new { code = "RTL-TASK-003", message = STUCK }, 0)
   end
   return values_of(task)
 end
@@ -571,6 +570,15 @@ function _G.xpcall(f, handler, ...)
     if getmetatable(e) == cancelled_mt then return e end
     return handler(e)
   end, ...))
+end
+
+--- xpcall for the one outermost caller, who shows errors and ends: it catches cancellation too, which
+-- the handler gets as an RTL-TASK-002.
+function M.outermost(f, handler, ...)
+  return host.outermost(f, function (e)
+    if getmetatable(e) == cancelled_mt then e = err.new { code = "RTL-TASK-002", message = e.reason } end
+    return handler(e)
+  end, ...)
 end
 
 -- A coroutine inside a task may wait: its WAITING goes up to the scheduler, not to its consumer.

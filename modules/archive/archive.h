@@ -27,8 +27,8 @@ char *gzip_unpack(const char *bytes, size_t size, const struct archive_limits *l
                   size_t *out_size, struct archive_error *error);
 
 /* A gzip or plain source that is read in pieces; checks limits and checksums. */
-struct gzip_source;
-struct gzip_source *gzip_source_memory(const char *bytes, size_t size, /* bytes: borrowed until freed */
+struct gzip_source; /* memory: borrowed until it is freed */
+struct gzip_source *gzip_source_memory(const char *bytes, size_t size,
                                        const struct archive_limits *limits);
 struct gzip_source *gzip_source_file(const char *path, const struct archive_limits *limits,
                                      struct archive_error *error);
@@ -38,7 +38,8 @@ void gzip_source_free(struct gzip_source *source); /* takes; NULL is fine */
 int64_t gzip_source_read(struct gzip_source *source, const void **piece,
                          struct archive_error *error);
 
-/* A gzip stream that is written in pieces: append calls `write` with what is packed. 0 on failure. */
+/* A gzip stream that is written in pieces: append calls `write` with what is packed; 0 on
+ * failure. */
 struct gzip_sink;
 typedef int gzip_write(void *data, const char *bytes, size_t size);
 struct gzip_sink *gzip_sink_new(int level, gzip_write *write, void *data);

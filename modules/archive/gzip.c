@@ -157,7 +157,8 @@ static int64_t read_inflated(struct gzip_source *s, const void **piece,
       return fail(error, ARC_UNREADABLE, "gzip stream is cut short");
     }
     if (status != Z_OK && status != Z_STREAM_END) {
-      return fail(error, ARC_UNREADABLE, s->zlib.msg != NULL ? s->zlib.msg : "gzip stream is broken");
+      const char *why = s->zlib.msg != NULL ? s->zlib.msg : "gzip stream is broken";
+      return fail(error, ARC_UNREADABLE, why);
     }
     if (status == Z_STREAM_END && next_member(s, error) < 0) {
       return -1;
@@ -224,7 +225,8 @@ static int grow(void *data, const char *bytes, size_t size) {
 }
 
 /* 1 when all was read into `out`. */
-static int unpack_all(struct gzip_source *source, struct growing *out, struct archive_error *error) {
+static int unpack_all(struct gzip_source *source, struct growing *out,
+                      struct archive_error *error) {
   const void *piece = NULL;
   int64_t size;
   while ((size = gzip_source_read(source, &piece, error)) > 0) {

@@ -349,7 +349,8 @@ static int writer_add(lua_State *L) {
   entry.mtime = option(L, 4, "mtime", 0);
   entry.mode = (unsigned)option(L, 4, "mode", 0644);
   check_name(L, &entry);
-  if (!tar_writer_entry(writer, &entry, &error) || !tar_writer_write(writer, bytes, size, &error)) {
+  if (!tar_writer_entry(writer, &entry, &error) ||
+      !tar_writer_write(writer, bytes, size, &error)) {
     return write_failed(L, &error);
   }
   lua_settop(L, 1);
@@ -357,7 +358,8 @@ static int writer_add(lua_State *L) {
 }
 
 /*** writer:finish() → writer
- * Writes the archive's end; the rest is there for writer:take(). Raises when an entry lacks bytes. */
+ * Writes the archive's end; the rest is there for writer:take(). Raises when an entry lacks
+ * bytes. */
 static int writer_finish(lua_State *L) {
   struct archive_error error = {ARC_NONE, ""};
   if (!tar_writer_finish(check_writer(L), &error)) {

@@ -10,8 +10,8 @@
 
 enum { MAX_LINKS = 4096 };
 
-/* libarchive's writers call this helper, whose object file would pull in every write format there is;
- * with it here, only tar comes in. */
+/* libarchive's writers call this helper, whose object file would pull in every write format there
+ * is; with it here, only tar comes in. */
 void __archive_write_entry_filetype_unsupported(struct archive *a, struct archive_entry *entry,
                                                 const char *format);
 

@@ -1,6 +1,6 @@
-/* SHA-256, SHA-1, MD5 and HMAC by OpenSSL's libcrypto, which is loaded on first use: a script that hashes
- * nothing does not pay for it. Pure C. One thread only: the context is shared. All arguments are
- * borrowed. */
+/* SHA-256, SHA-1, MD5 and HMAC by OpenSSL's libcrypto, which is loaded on first use: a script that
+ * hashes nothing does not pay for it. Pure C. One thread only: the context is shared. All arguments
+ * are borrowed. */
 #ifndef RTL_CRYPTO_H
 #define RTL_CRYPTO_H
 
@@ -8,8 +8,8 @@
 
 enum { CRYPTO_SHA256_SIZE = 32, CRYPTO_SHA1_SIZE = 20, CRYPTO_MD5_SIZE = 16 };
 
-/* Loads libcrypto if it is not loaded yet. NULL, or why it can't be had (static text). The functions
- * below do it by themselves and return 0 when it fails. */
+/* Loads libcrypto if it is not loaded yet. NULL, or why it can't be had (static text). The
+ * functions below do it by themselves and return 0 when it fails. */
 const char *crypto_load(void);
 
 int crypto_sha256(const void *bytes, size_t size, unsigned char out[CRYPTO_SHA256_SIZE]);

@@ -5,18 +5,22 @@
 #include "secret/lsecret.h"
 
 #include <lauxlib.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define SIGNER "rtl.crypto.signer"
-
-/* Lives in a userdata, so that a raise half-way wipes and frees it. */
+/* One request at a time is signed, so one signer serves all: no allocation for a usual request. A
+ * raise half-way leaves it open, and the next call wipes it. */
 struct signer {
   struct sigv4 state;
   struct sigv4_request request;
   struct sigv4_buffer out;
+  struct sigv4_header *headers;
+  size_t header_capacity;
   int open;
   int hidden; /* whether a secret went into the headers */
 };
+
+static struct signer the_signer;
 
 static void signer_free(struct signer *signer) {
   if (signer->open) {
@@ -26,20 +30,10 @@ static void signer_free(struct signer *signer) {
   }
 }
 
-static int signer_close(lua_State *L) {
-  signer_free(luaL_checkudata(L, 1, SIGNER));
-  return 0;
-}
-
-static struct signer *push_signer(lua_State *L) {
-  struct signer *signer = lua_newuserdatauv(L, sizeof *signer, 1);
-  signer->open = 0;
-  if (luaL_newmetatable(L, SIGNER)) {
-    lua_pushcfunction(L, signer_close);
-    lua_setfield(L, -2, "__gc");
-  }
-  lua_setmetatable(L, -2);
-  memset(&signer->request, 0, sizeof signer->request);
+static struct signer *signer_new(void) {
+  struct signer *signer = &the_signer;
+  signer_free(signer);
+  signer->request = (struct sigv4_request){.headers = signer->headers};
   signer->hidden = 0;
   sigv4_init(&signer->state);
   sigv4_buffer_init(&signer->out);
@@ -47,7 +41,7 @@ static struct signer *push_signer(lua_State *L) {
   return signer;
 }
 
-/* A field of the request table at 1. The bytes are borrowed from the value, which the table keeps. */
+/* A field of the request table at 1. The bytes are borrowed: the table keeps the value. */
 static struct sigv4_text field(lua_State *L, const char *name, int needed) {
   struct sigv4_text text = {"", 0};
   if (lua_getfield(L, 1, name) != LUA_TNIL || needed) {
@@ -67,65 +61,63 @@ static int flag(lua_State *L, const char *name, int otherwise) {
   return value;
 }
 
-/* The text at the top of the stack, which a table keeps. */
+/* A header's name or value; the table keeps it. */
 static struct sigv4_text header_text(lua_State *L, struct signer *signer, int index) {
   struct sigv4_text text;
   text.bytes = rtl_test_bytes(L, index, &text.size);
   if (text.bytes == NULL) {
-    luaL_error(L, "bad argument #1 (field 'headers': names and values as strings or secrets expected)");
+    luaL_error(L, "bad argument #1 (field 'headers': names and values as strings or secrets "
+                  "expected)");
   }
   signer->hidden = signer->hidden || lua_type(L, index) != LUA_TSTRING;
   return text;
 }
 
-/* headers[i] is {name, value}. */
-static size_t read_listed(lua_State *L, struct signer *signer, struct sigv4_header *to) {
-  lua_Integer n = 0;
+/* Adds the header whose name and value lie at those stack places. */
+static void add_signed(lua_State *L, struct signer *signer, int name, int value) {
+  size_t count = signer->request.header_count;
+  if (count == signer->header_capacity) {
+    size_t capacity = count * 2 + 16;
+    struct sigv4_header *grown = realloc(signer->headers, capacity * sizeof *grown);
+    if (grown == NULL) {
+      luaL_error(L, "not enough memory");
+    }
+    signer->request.headers = signer->headers = grown;
+    signer->header_capacity = capacity;
+  }
+  signer->headers[count].name = header_text(L, signer, name);
+  signer->headers[count].value = header_text(L, signer, value);
+  signer->request.header_count = count + 1;
+}
+
+/* headers[i] is {name, value}; the list is on top of the stack. */
+static void read_listed(lua_State *L, struct signer *signer) {
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
     luaL_argcheck(L, lua_istable(L, -1), 1, "field 'headers': {name, value} expected");
     lua_rawgeti(L, -1, 1);
-    to->name = header_text(L, signer, -1);
     lua_rawgeti(L, -2, 2);
-    to->value = header_text(L, signer, -1);
+    add_signed(L, signer, -2, -1);
     lua_pop(L, 3);
-    to++;
-    n = i;
   }
   lua_pop(L, 1);
-  return (size_t)n;
 }
 
-static void read_named(lua_State *L, struct signer *signer, struct sigv4_header *to) {
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-    to->name = header_text(L, signer, -2);
-    to->value = header_text(L, signer, -1);
-    to++;
-  }
-}
-
-/* The headers' array lies in a userdata that the signer at stack place 2 keeps. */
 static void read_headers(lua_State *L, struct signer *signer) {
-  size_t count = 0;
   if (lua_getfield(L, 1, "headers") == LUA_TNIL) {
     lua_pop(L, 1);
     return;
   }
   luaL_argcheck(L, lua_istable(L, -1), 1, "field 'headers': table expected");
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-    count++;
-  }
-  struct sigv4_header *headers = lua_newuserdatauv(L, count * sizeof *headers + 1, 0);
-  lua_setiuservalue(L, 2, 1);
-  if (lua_rawgeti(L, -1, 1) != LUA_TNIL) {
-    lua_pop(L, 1);
-    count = read_listed(L, signer, headers);
+  int listed = lua_rawgeti(L, -1, 1) != LUA_TNIL;
+  lua_pop(L, 1);
+  if (listed) {
+    read_listed(L, signer);
   } else {
-    lua_pop(L, 1);
-    read_named(L, signer, headers);
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+      add_signed(L, signer, -2, -1);
+    }
   }
   lua_pop(L, 1);
-  signer->request.headers = headers;
-  signer->request.header_count = count;
 }
 
 static unsigned read_expires(lua_State *L) {
@@ -138,11 +130,11 @@ static unsigned read_expires(lua_State *L) {
   return (unsigned)seconds;
 }
 
-/* Reads the request table at 1 into a signer pushed at 2. */
+/* Reads the request table at 1. */
 static struct signer *read_request(lua_State *L, int presign) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  struct signer *signer = push_signer(L);
+  struct signer *signer = signer_new();
   struct sigv4_request *r = &signer->request;
   r->method = field(L, "method", 1);
   r->url = field(L, "url", 1);
@@ -154,6 +146,10 @@ static struct signer *read_request(lua_State *L, int presign) {
   r->key_id = field(L, "access_key_id", 1);
   r->secret = field(L, "secret_access_key", 1);
   r->token = field(L, "session_token", 0);
+  lua_getfield(L, 1, "secret_access_key");
+  const struct rtl_secret *secret = rtl_test_secret(L, -1);
+  r->secret_id = secret != NULL ? secret->id : 0;
+  lua_pop(L, 1);
   int s3 = r->service.size == 2 && memcmp(r->service.bytes, "s3", 2) == 0;
   r->double_encode = flag(L, "double_encode", !s3);
   r->normalize_path = flag(L, "normalize_path", !s3);
@@ -299,7 +295,7 @@ static int l_signing_key(lua_State *L) {
 static int l_encode(lua_State *L) {
   struct sigv4_text text = text_argument(L, 1);
   int keep_slash = lua_toboolean(L, 2);
-  struct signer *signer = push_signer(L);
+  struct signer *signer = signer_new();
   if (!sigv4_encode(&signer->out, text, keep_slash)) {
     return luaL_error(L, "not enough memory");
   }

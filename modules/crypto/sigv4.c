@@ -47,10 +47,6 @@ static int fail(struct sigv4 *s, const char *problem) {
   return 0;
 }
 
-static struct sigv4_text date_of(const struct sigv4_request *request) {
-  return (struct sigv4_text){request->time.bytes, 8};
-}
-
 int sigv4_string_to_sign(struct sigv4 *s, const struct sigv4_request *request) {
   unsigned char digest[CRYPTO_SHA256_SIZE];
   char hex[2 * CRYPTO_SHA256_SIZE];
@@ -93,6 +89,7 @@ int sigv4_signing_key(struct sigv4_text secret, struct sigv4_text date, struct s
 /* A signing key holds for a day, a region and a service. The secret itself is not kept, only its
  * hash, which tells two secrets apart. */
 struct cached {
+  uint64_t secret_id;
   unsigned char secret_hash[CRYPTO_SHA256_SIZE];
   char scope[128];
   size_t scope_size;
@@ -113,27 +110,48 @@ void sigv4_forget_keys(void) {
 static struct crypto_mac *make_mac(const struct sigv4_request *request) {
   unsigned char key[32];
   struct crypto_mac *mac = NULL;
-  if (sigv4_signing_key(request->secret, date_of(request), request->region, request->service, key)) {
+  struct sigv4_text date = {request->time.bytes, 8};
+  if (sigv4_signing_key(request->secret, date, request->region, request->service, key)) {
     mac = crypto_mac_new(key, sizeof key);
   }
   rtl_wipe(key, sizeof key);
   return mac;
 }
 
-/* The keyed MAC of the request; stays owned by the cache. NULL when it can't be made. */
-static struct crypto_mac *find_mac(const struct sigv4_request *request,
-                                   const struct sigv4_buffer *scope, const unsigned char *hash) {
+/* The cached key of that scope and secret (by its id if `hash` is NULL, else by its hash). */
+static struct cached *find_cached(const struct sigv4_request *request,
+                                  const struct sigv4_buffer *scope, const unsigned char *hash) {
   for (size_t i = 0; i < CACHED; i++) {
-    const struct cached *at = &cache[i];
+    struct cached *at = &cache[i];
     if (at->mac != NULL && at->scope_size == scope->size &&
         memcmp(at->scope, scope->bytes, scope->size) == 0 &&
-        memcmp(at->secret_hash, hash, CRYPTO_SHA256_SIZE) == 0) {
-      return at->mac;
+        (hash == NULL ? at->secret_id == request->secret_id
+                      : memcmp(at->secret_hash, hash, CRYPTO_SHA256_SIZE) == 0)) {
+      return at;
     }
+  }
+  return NULL;
+}
+
+/* The keyed MAC of the request; stays owned by the cache. NULL when it can't be made. */
+static struct crypto_mac *find_mac(const struct sigv4_request *request,
+                                   const struct sigv4_buffer *scope) {
+  unsigned char hash[CRYPTO_SHA256_SIZE];
+  struct cached *found = request->secret_id != 0 ? find_cached(request, scope, NULL) : NULL;
+  if (found != NULL) {
+    return found->mac;
+  }
+  if (!crypto_sha256(request->secret.bytes, request->secret.size, hash)) {
+    return NULL;
+  }
+  found = find_cached(request, scope, hash);
+  if (found != NULL) {
+    return found->mac;
   }
   struct cached *place = &cache[next_place];
   crypto_mac_free(place->mac);
   place->mac = make_mac(request);
+  place->secret_id = request->secret_id;
   memcpy(place->secret_hash, hash, CRYPTO_SHA256_SIZE);
   memcpy(place->scope, scope->bytes, scope->size);
   place->scope_size = scope->size;
@@ -142,21 +160,17 @@ static struct crypto_mac *find_mac(const struct sigv4_request *request,
 }
 
 int sigv4_sign(struct sigv4 *s, const struct sigv4_request *request) {
-  unsigned char hash[CRYPTO_SHA256_SIZE];
   unsigned char signature[CRYPTO_SHA256_SIZE];
   struct sigv4_buffer scope;
   if (!sigv4_string_to_sign(s, request)) {
     return 0;
-  }
-  if (!crypto_sha256(request->secret.bytes, request->secret.size, hash)) {
-    return fail(s, crypto_load());
   }
   sigv4_buffer_init(&scope);
   if (!sigv4_append_scope(&scope, request) || scope.size > sizeof cache[0].scope) {
     sigv4_buffer_free(&scope);
     return fail(s, "a region and a service of at most 100 characters expected");
   }
-  struct crypto_mac *mac = find_mac(request, &scope, hash);
+  struct crypto_mac *mac = find_mac(request, &scope);
   sigv4_buffer_free(&scope);
   if (mac == NULL || !crypto_mac_of(mac, s->to_sign.bytes, s->to_sign.size, signature)) {
     return fail(s, "not enough memory");
@@ -185,6 +199,7 @@ int sigv4_url(struct sigv4 *s, const struct sigv4_request *request, struct sigv4
     done = done && sigv4_append_text(out, "&X-Amz-Security-Token=") &&
            sigv4_encode(out, request->token, 0);
   }
-  done = done && sigv4_append_text(out, "&X-Amz-Signature=") && sigv4_append_text(out, s->signature);
+  done = done && sigv4_append_text(out, "&X-Amz-Signature=") &&
+         sigv4_append_text(out, s->signature);
   return done ? 1 : fail(s, "not enough memory");
 }

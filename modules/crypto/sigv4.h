@@ -8,6 +8,7 @@
 #define RTL_SIGV4_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct sigv4_text {
   const char *bytes;
@@ -27,6 +28,7 @@ struct sigv4_request {
   struct sigv4_text region, service;
   struct sigv4_text time; /* 20150830T123600Z */
   struct sigv4_text key_id, secret, token; /* token may be empty */
+  uint64_t secret_id; /* same number, same secret: spares a hash when looking its key up; 0: none */
   int double_encode;  /* encode the wire path once more: all services but S3 */
   int normalize_path; /* remove dot segments and empty ones: all services but S3 */
   int content_sha256; /* add and sign x-amz-content-sha256; presigned: UNSIGNED-PAYLOAD */

@@ -1,4 +1,4 @@
-/* Stage 1: the canonical request. The rules are AWS'; the vectors in test/vectors/sigv4 hold each. */
+/* Stage 1: the canonical request. The rules are AWS'; test/vectors/sigv4 holds each of them. */
 #include "crypto/base64.h"
 #include "crypto/crypto.h"
 #include "crypto/sigv4.h"
@@ -152,7 +152,8 @@ static void sort(const struct sigv4 *s, struct sigv4_pairs *pairs, int values) {
 }
 
 /* One query parameter in its encoded form; `wire` says that it is encoded already. */
-static int add_parameter(struct sigv4 *s, struct sigv4_text name, struct sigv4_text value, int wire) {
+static int add_parameter(struct sigv4 *s, struct sigv4_text name, struct sigv4_text value,
+                         int wire) {
   struct sigv4_pair *pair = add_pair(&s->parameters);
   if (pair == NULL) {
     return no_memory(s);
@@ -226,21 +227,24 @@ static int is_blank(char c) {
 
 /* Appends a header's value: trimmed, each run of blanks one space. */
 static int append_value(struct sigv4_buffer *out, struct sigv4_text value) {
-  size_t end = value.size;
-  while (end > 0 && is_blank(value.bytes[end - 1])) {
-    end--;
-  }
   size_t i = 0;
-  while (i < end && is_blank(value.bytes[i])) {
-    i++;
-  }
-  for (; i < end; i++) {
-    char c = is_blank(value.bytes[i]) ? ' ' : value.bytes[i];
-    if ((c != ' ' || !is_blank(value.bytes[i - 1])) && !sigv4_append(out, &c, 1)) {
+  int first = 1;
+  for (;;) {
+    while (i < value.size && is_blank(value.bytes[i])) {
+      i++;
+    }
+    if (i == value.size) {
+      return 1;
+    }
+    size_t word = i;
+    while (i < value.size && !is_blank(value.bytes[i])) {
+      i++;
+    }
+    if (!sigv4_append(out, " ", !first) || !sigv4_append(out, value.bytes + word, i - word)) {
       return 0;
     }
+    first = 0;
   }
-  return 1;
 }
 
 /* Adds a header to those signed. Empty values are left out: libcurl does not send them. */
@@ -313,7 +317,8 @@ static int collect_headers(struct sigv4 *s, const struct sigv4_request *request)
 }
 
 static int same_name(const struct sigv4 *s, size_t i) {
-  return i > 0 && compare(name_of(s, &s->headers.items[i - 1]), name_of(s, &s->headers.items[i])) == 0;
+  const struct sigv4_pair *at = &s->headers.items[i];
+  return i > 0 && compare(name_of(s, at - 1), name_of(s, at)) == 0;
 }
 
 static int write_signed_headers(struct sigv4 *s) {
@@ -332,13 +337,14 @@ static int write_headers(struct sigv4 *s) {
   struct sigv4_buffer *out = &s->canonical;
   int done = 1;
   for (size_t i = 0; i < s->headers.count; i++) {
+    const struct sigv4_pair *at = &s->headers.items[i];
     if (same_name(s, i)) {
       done = done && sigv4_append(out, ",", 1);
     } else {
-      done = done && sigv4_append(out, "\n", i > 0) && append(out, name_of(s, &s->headers.items[i])) &&
+      done = done && sigv4_append(out, "\n", i > 0) && append(out, name_of(s, at)) &&
              sigv4_append(out, ":", 1);
     }
-    done = done && append(out, value_of(s, &s->headers.items[i]));
+    done = done && append(out, value_of(s, at));
   }
   return done && sigv4_append(out, "\n\n", 2);
 }

@@ -64,7 +64,8 @@ static int append_escaped(struct sigv4_buffer *out, char c) {
 int sigv4_encode(struct sigv4_buffer *out, struct sigv4_text text, int keep_slash) {
   for (size_t i = 0; i < text.size; i++) {
     size_t run = i;
-    while (i < text.size && (is_unreserved(text.bytes[i]) || (keep_slash && text.bytes[i] == '/'))) {
+    while (i < text.size &&
+           (is_unreserved(text.bytes[i]) || (keep_slash && text.bytes[i] == '/'))) {
       i++;
     }
     if (!sigv4_append(out, text.bytes + run, i - run)) {

@@ -20,9 +20,9 @@ int rtl_is_array(lua_State *L, int index);
 
 enum rtl_shape { RTL_OBJECT, RTL_ARRAY, RTL_HOLES, RTL_MIXED };
 
-/* How the table at `index` encodes: as an array (of `*length` values) if it is marked or has a value
- * at 1, else as an object. RTL_HOLES and RTL_MIXED (a key that is no index) are for the caller to
- * refuse. */
+/* How the table at `index` encodes: as an array (of `*length` values) if it is marked or has a
+ * value at 1, else as an object. RTL_HOLES and RTL_MIXED (a key that is no index) are for the
+ * caller to refuse. */
 enum rtl_shape rtl_table_shape(lua_State *L, int index, lua_Unsigned *length);
 
 /* Keys of a table, sorted by their bytes. Borrowed from the table. */
@@ -31,8 +31,8 @@ struct rtl_key {
   size_t size;
 };
 
-/* Pushes a userdata with the sorted keys of the table at `index` and returns them; NULL, with nothing
- * pushed, if a key is no string. */
+/* Pushes a userdata with the sorted keys of the table at `index` and returns them; NULL, with
+ * nothing pushed, if a key is no string. */
 const struct rtl_key *rtl_push_sorted_keys(lua_State *L, int index, size_t *count);
 
 /* A table that is being written; the chain leads to the outermost one. */
@@ -44,8 +44,8 @@ struct rtl_frame {
   int depth;
 };
 
-/* A frame for the table on top of the stack, below `up` (NULL: the outermost). NULL, or what is wrong
- * with it: it contains itself or lies too deep. */
+/* A frame for the table on top of the stack, below `up` (NULL: the outermost). NULL, or what is
+ * wrong with it: it contains itself or lies too deep. */
 const char *rtl_frame_enter(lua_State *L, struct rtl_frame *frame, const struct rtl_frame *up);
 
 /* Raises "WHO: value.spec.items[2]: WHAT". */

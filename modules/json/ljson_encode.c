@@ -97,7 +97,8 @@ static void write_number(struct writer *w, cJSON *parent, const struct rtl_frame
   attach(w, parent, up, cJSON_CreateRaw(text));
 }
 
-static void write_array(struct writer *w, cJSON *array, struct rtl_frame *frame, lua_Unsigned length) {
+static void write_array(struct writer *w, cJSON *array, struct rtl_frame *frame,
+                        lua_Unsigned length) {
   for (lua_Integer i = 1; i <= (lua_Integer)length; i++) {
     frame->index = i;
     lua_rawgeti(w->L, -1, i);
@@ -133,7 +134,9 @@ static void write_table(struct writer *w, cJSON *parent, const struct rtl_frame 
     refuse(w, up, wrong);
   }
   switch (rtl_table_shape(w->L, -1, &length)) {
-    case RTL_ARRAY: write_array(w, attach(w, parent, up, cJSON_CreateArray()), &frame, length); break;
+    case RTL_ARRAY:
+      write_array(w, attach(w, parent, up, cJSON_CreateArray()), &frame, length);
+      break;
     case RTL_OBJECT: write_object(w, attach(w, parent, up, cJSON_CreateObject()), &frame); break;
     case RTL_HOLES: refuse(w, up, "an array with holes"); break;
     case RTL_MIXED: refuse(w, up, "an array with a key that is no index"); break;

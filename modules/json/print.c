@@ -14,7 +14,8 @@ int json_print_float(double value, char *out) {
   if (value - value != 0) {
     return 0;
   }
-  if (value > -9007199254740992.0 && value < 9007199254740992.0 && value == (double)(int64_t)value) {
+  int small = value > -9007199254740992.0 && value < 9007199254740992.0;
+  if (small && value == (double)(int64_t)value) {
     json_print_integer((int64_t)value, out);
     return 1;
   }

@@ -90,7 +90,8 @@ static size_t scan_unicode(struct scan *s) {
   if (unit < 0xD800 || unit > 0xDFFF) {
     return unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
   }
-  int low = s->end - s->at >= 6 && s->at[0] == '\\' && s->at[1] == 'u' ? hex4(s->at + 2, s->end) : -1;
+  int paired = s->end - s->at >= 6 && s->at[0] == '\\' && s->at[1] == 'u';
+  int low = paired ? hex4(s->at + 2, s->end) : -1;
   if (unit > 0xDBFF || low < 0xDC00 || low > 0xDFFF) {
     fail(s, "half of a surrogate pair");
     return 0;
@@ -215,23 +216,32 @@ static int scan_number(struct scan *s) {
   return note(s, (struct json_note){JSON_FLOAT, {.number = number}});
 }
 
-/* One token, or white space. cJSON checks how they follow each other. */
+enum token { BAD, BETWEEN, STRING, NUMBER, OPEN, CLOSE };
+
+/* What a byte begins outside of strings: white space, commas, colons and the letters of true, false
+ * and null stand between. */
+static const unsigned char tokens[256] = {
+    [' '] = BETWEEN, ['\t'] = BETWEEN, ['\r'] = BETWEEN, ['\n'] = BETWEEN, [','] = BETWEEN,
+    [':'] = BETWEEN, ['t'] = BETWEEN, ['r'] = BETWEEN, ['u'] = BETWEEN, ['e'] = BETWEEN,
+    ['f'] = BETWEEN, ['a'] = BETWEEN, ['l'] = BETWEEN, ['s'] = BETWEEN, ['n'] = BETWEEN,
+    ['"'] = STRING, ['-'] = NUMBER, ['0'] = NUMBER, ['1'] = NUMBER, ['2'] = NUMBER,
+    ['3'] = NUMBER, ['4'] = NUMBER, ['5'] = NUMBER, ['6'] = NUMBER, ['7'] = NUMBER,
+    ['8'] = NUMBER, ['9'] = NUMBER, ['['] = OPEN, ['{'] = OPEN, [']'] = CLOSE, ['}'] = CLOSE,
+};
+
+/* One token, or a byte between. cJSON checks how they follow each other. */
 static int scan_token(struct scan *s) {
-  char c = *s->at;
-  if (c == '"') {
-    return scan_string(s);
-  }
-  if (c == '-' || is_digit(s)) {
-    return scan_number(s);
-  }
-  if (c == '[' || c == '{') {
-    if (++s->depth > JSON_MAX_DEPTH) {
-      return fail(s, "nested deeper than 256 levels");
-    }
-  } else if (c == ']' || c == '}') {
-    s->depth -= s->depth > 0;
-  } else if (c == '\0' || strchr(" \t\r\n,:truefalsn", c) == NULL) {
-    return fail(s, "unexpected character");
+  switch (tokens[(unsigned char)*s->at]) {
+    case STRING: return scan_string(s);
+    case NUMBER: return scan_number(s);
+    case BAD: return fail(s, "unexpected character");
+    case OPEN:
+      if (++s->depth > JSON_MAX_DEPTH) {
+        return fail(s, "nested deeper than 256 levels");
+      }
+      break;
+    case CLOSE: s->depth -= s->depth > 0; break;
+    default: break;
   }
   s->at++;
   return 1;

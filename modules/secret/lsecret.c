@@ -223,6 +223,7 @@ int luaopen_rtl_native_secret(lua_State *L) {
     lua_pushliteral(L, "protected");
     lua_setfield(L, -2, "__metatable");
   }
+  lua_pop(L, 1);
   luaL_newlib(L, functions);
   return 1;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static struct rtl_secret *living;
+static uint64_t last_id;
 
 struct rtl_secret *rtl_secret_new(size_t size) {
   if (size > SIZE_MAX / 2) {
@@ -13,6 +14,7 @@ struct rtl_secret *rtl_secret_new(size_t size) {
   struct rtl_secret *secret = calloc(1, sizeof *secret + size + 1);
   if (secret != NULL) {
     secret->size = size;
+    secret->id = ++last_id;
     secret->next = living;
     if (living != NULL) {
       living->previous = secret;

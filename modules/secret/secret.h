@@ -3,9 +3,11 @@
 #define RTL_SECRET_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct rtl_secret {
   struct rtl_secret *next, *previous; /* all that live, for rtl_secrets_mask */
+  uint64_t id; /* no other secret of this process has or had it; from 1 */
   size_t size;
   char bytes[]; /* size bytes and one NUL, which is not counted */
 };

@@ -25,10 +25,11 @@ static int l_is_terminal(lua_State *L) {
  * nil when it is no terminal or does not say. */
 static int l_columns(lua_State *L) {
   int columns = rtl_terminal_columns((int)luaL_checkinteger(L, 1));
-  if (columns <= 0) {
-    return 0;
+  if (columns > 0) {
+    lua_pushinteger(L, columns);
+  } else {
+    luaL_pushfail(L);
   }
-  lua_pushinteger(L, columns);
   return 1;
 }
 
@@ -59,9 +60,10 @@ static int l_read(lua_State *L) {
     return fail(L, errno);
   }
   if (got == 0) {
-    return 0;
+    luaL_pushfail(L);
+  } else {
+    lua_pushlstring(L, bytes, (size_t)got);
   }
-  lua_pushlstring(L, bytes, (size_t)got);
   return 1;
 }
 

@@ -85,7 +85,7 @@ static void push_warnings(lua_State *L, const struct tree *tree) {
   }
 }
 
-/* Parses argument 1 into a tree pushed at 2, with the array mark at 3; NULL with nil, err pushed. */
+/* Parses argument 1 into a tree pushed at 2, the array mark at 3; NULL with nil, err pushed. */
 static struct tree *parse(lua_State *L) {
   size_t size;
   struct tree_error error;

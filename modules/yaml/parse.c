@@ -296,7 +296,8 @@ static const struct tree_node *read_scalar(struct reader *r) {
   } else if (is_plain(&r->event)) {
     done = set_plain(r, node);
   } else {
-    done = set_string(r, node, (const char *)r->event.data.scalar.value, r->event.data.scalar.length);
+    const char *text = (const char *)r->event.data.scalar.value;
+    done = set_string(r, node, text, r->event.data.scalar.length);
   }
   return done ? finish(r, anchor, node) : NULL;
 }
@@ -361,8 +362,8 @@ static const struct tree_node *read_key(struct reader *r) {
   if (key == NULL || !set_string(r, key, text, e->data.scalar.length)) {
     return NULL;
   }
-  if (is_plain(e) &&
-      tree_resolve(text, e->data.scalar.length, &node, &warning) == 1 && node.kind != TREE_STRING) {
+  if (is_plain(e) && tree_resolve(text, e->data.scalar.length, &node, &warning) == 1 &&
+      node.kind != TREE_STRING) {
     warn(r, node.kind == TREE_BOOL ? "kubectl reads this key as true or false: quote it"
                                    : "kubectl reads this key as a number or null: quote it");
   }
@@ -370,7 +371,8 @@ static const struct tree_node *read_key(struct reader *r) {
 }
 
 static int is_merge_key(const yaml_event_t *e) {
-  return e->type == YAML_SCALAR_EVENT && is_plain(e) && e->data.scalar.length == 2 && memcmp(e->data.scalar.value, "<<", 2) == 0;
+  return e->type == YAML_SCALAR_EVENT && is_plain(e) && e->data.scalar.length == 2 &&
+         memcmp(e->data.scalar.value, "<<", 2) == 0;
 }
 
 static int merge_mapping(struct reader *r, struct entries *list, const struct tree_node *from) {

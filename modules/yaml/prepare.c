@@ -1,5 +1,5 @@
-/* What libyaml leaves to the reader of a stream: byte order marks inside it, and lines that look like
- * separators and are none. */
+/* What libyaml leaves to the reader of a stream: byte order marks inside it, and lines that look
+ * like separators and are none. */
 #include "yaml/yaml.h"
 
 #include <stdio.h>

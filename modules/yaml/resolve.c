@@ -162,7 +162,8 @@ static int resolve_number(const char *text, size_t size, struct tree_node *node,
                           const char **warning) {
   char number[NUMBER_SIZE];
   if (text[0] == '.') { /* no underscores here: Go's parser sees it as it is */
-    return memchr(text, '_', size) == NULL && strip(text, size, number) && resolve_float(number, node);
+    return memchr(text, '_', size) == NULL && strip(text, size, number) &&
+           resolve_float(number, node);
   }
   if (!strip(text, size, number)) {
     return 0;

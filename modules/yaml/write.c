@@ -74,12 +74,11 @@ int tree_write_document_end(struct tree_writer *w) {
 
 int tree_write_start(struct tree_writer *w, enum tree_kind kind) {
   yaml_event_t event;
-  if (kind == TREE_ARRAY) {
-    return emit(w, yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE),
-                &event);
-  }
-  return emit(w, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE),
-              &event);
+  int made = kind == TREE_ARRAY ? yaml_sequence_start_event_initialize(
+                                      &event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE)
+                                : yaml_mapping_start_event_initialize(
+                                      &event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE);
+  return emit(w, made, &event);
 }
 
 int tree_write_end(struct tree_writer *w, enum tree_kind kind) {
@@ -92,8 +91,9 @@ int tree_write_end(struct tree_writer *w, enum tree_kind kind) {
 static int write_scalar(struct tree_writer *w, const char *bytes, size_t size,
                         yaml_scalar_style_t style) {
   yaml_event_t event;
-  int made = size <= INT32_MAX && yaml_scalar_event_initialize(
-      &event, NULL, NULL, (const yaml_char_t *)bytes, (int)size, 1, 1, style);
+  const yaml_char_t *text = (const yaml_char_t *)bytes;
+  int made = size <= INT32_MAX && yaml_scalar_event_initialize(&event, NULL, NULL, text, (int)size,
+                                                               1, 1, style);
   return emit(w, made, &event);
 }
 
@@ -101,8 +101,8 @@ int tree_write_plain(struct tree_writer *w, const char *text) {
   return write_scalar(w, text, strlen(text), YAML_PLAIN_SCALAR_STYLE);
 }
 
-/* Whether a text of several lines reads back the same from a block scalar: printable ASCII or
- * UTF-8 beyond the separators that YAML calls line breaks, no blanks at line ends or at the start. */
+/* Whether a text of several lines reads back the same from a block scalar: printable, without the
+ * separators that YAML calls line breaks, without blanks at line ends or at the start. */
 static int is_literal(const char *bytes, size_t size) {
   if (memchr(bytes, '\n', size) == NULL || strchr(" \t\n", bytes[0]) != NULL) {
     return 0;

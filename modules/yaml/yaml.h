@@ -65,8 +65,8 @@ int tree_parse(const char *text, size_t size, struct tree *tree, struct tree_err
 void tree_free(struct tree *tree); /* fine on a zeroed or freed one */
 
 /* The stage before: a malloc'ed copy of the text, given to the caller, without the byte order marks
- * that begin documents; `size` is adjusted. NULL, with `error` filled, when a line begins with '---'
- * and text right after it. */
+ * that begin documents; `size` is adjusted. NULL, with `error` filled, when a line begins with
+ * '---' and text right after it. */
 char *tree_prepare(const char *text, size_t *size, struct tree_error *error);
 
 /* What a plain scalar stands for; fills `as` of a node of that kind (strings: borrowed from text).

@@ -4,12 +4,17 @@
 -- are Guaranteed (requests equal limits in every container), so an own init container waits for
 -- the head; the operator's has smaller limits and would spoil that.
 
+local bucket = require "rtl.kinds.bucket"
+local iam_role = require "rtl.kinds.iam_role"
+local kubernetes_object = require "rtl.kinds.kubernetes_object"
 local namespace = require "rtl.kinds.namespace"
 local nodes = require "rtl.recipe.nodes"
+local pod_identity_association = require "rtl.kinds.pod_identity_association"
 local pods = require "rtl.recipe.ray_pods"
 local ray_cluster = require "rtl.kinds.ray_cluster"
 
 local GCS_PORT = 6379
+local ACCOUNT = "ray-train" -- the service account of the Ray pods
 
 -- What NCCL and libfabric read in every worker. The pin itself (NCCL_NET) is the job's.
 local function transport_env(s)
@@ -112,6 +117,36 @@ local function worker(s, facts)
   }
 end
 
+-- ---- checkpoints ----
+
+local function statement(actions, resource)
+  return { Effect = "Allow", Action = actions, Resource = resource }
+end
+
+-- A bucket, a role that may use it, and the pods' service account tied to that role.
+local function declare_checkpoints(run, space)
+  local s = run.settings
+  local name = s.use_bucket ~= "" and s.use_bucket or s.bucket
+  local store = run:declare(bucket(name) { bucket_name = name,
+    given = s.use_bucket ~= "" and name or nil })
+  local role = run:declare(iam_role "pods" { service = "pods.eks.amazonaws.com",
+    inline = { checkpoints = { Version = "2012-10-17", Statement = {
+      statement({ "s3:ListBucket", "s3:GetBucketLocation" }, store.arn),
+      statement({ "s3:GetObject", "s3:PutObject", "s3:DeleteObject",
+        "s3:AbortMultipartUpload" }, store.arn .. "/*"),
+    } } } })
+  local account = run:declare(kubernetes_object "ray-service-account" {
+    manifest = { apiVersion = "v1", kind = "ServiceAccount",
+      metadata = { name = ACCOUNT, namespace = s.namespace } },
+    after = space,
+  })
+  local tie = run:declare(pod_identity_association "ray" {
+    cluster = run:resource("eks_cluster", run.deployment).cluster_name,
+    namespace = s.namespace, service_account = ACCOUNT, role_arn = role.arn,
+  })
+  return { account, tie }
+end
+
 -- ---- what is checked on the live pods ----
 
 local function refuse(run, message, hint)
@@ -186,14 +221,21 @@ return {
   resources = function (run)
     local s = run.settings
     local space = run:declare(namespace(s.namespace) { after = nodes.after(run, "system") })
+    local after = { space, run:resource("helm_release", "kuberay-operator"),
+      run:resource("gpu_nodes", "all") }
+    local groups = { head(s), worker(s, run.facts) }
+    if (s.bucket ~= "" or s.use_bucket ~= "") and run:has_aws() then
+      local ready = declare_checkpoints(run, space)
+      table.move(ready, 1, #ready, #after + 1, after)
+      for _, group in ipairs(groups) do group.template.spec.serviceAccountName = ACCOUNT end
+    end
     run:declare(ray_cluster(s.ray_cluster) {
       namespace = s.namespace, workers = s.gpu_count,
       manifest = { apiVersion = "ray.io/v1", kind = "RayCluster", metadata = {}, spec = {
         rayVersion = s.ray_version, enableInTreeAutoscaling = false,
-        headGroupSpec = head(s), workerGroupSpecs = { worker(s, run.facts) },
+        headGroupSpec = groups[1], workerGroupSpecs = { groups[2] },
       } },
-      after = { space, run:resource("helm_release", "kuberay-operator"),
-        run:resource("gpu_nodes", "all") },
+      after = after,
     })
   end,
 

@@ -1,25 +1,6 @@
 -- The shape of the source, checked: who may require whom, and who alone touches time, randomness,
 -- processes, the environment and yields.
-local LAYERS = {
-  -- module prefix → prefixes that it may require; the longest matching prefix counts
-  ["rtl.aws"] = { "rtl.aws" },
-  ["rtl.k8s"] = { "rtl.k8s" },
-  ["rtl.helm"] = { "rtl.helm" },
-  ["rtl.ray"] = { "rtl.ray" },
-  ["rtl.nccl"] = { "rtl.nccl" },
-  ["rtl.plan"] = { "rtl.plan" },
-  ["rtl.kinds"] = { "rtl.kinds", "rtl.plan", "rtl.aws", "rtl.k8s", "rtl.helm", "rtl.ray",
-    "rtl.nccl" },
-  ["rtl.recipe"] = { "rtl.recipe", "rtl.kinds", "rtl.plan", "rtl.aws", "rtl.k8s", "rtl.helm",
-    "rtl.ray", "rtl.nccl" },
-  ["rtl.cli"] = { "rtl" },
-  ["rtl.rehearse"] = { "rtl.rehearse", "rtl.aws.ops", "rtl.kinds.instances" },
-  ["recipes"] = { "recipes", "rtl.recipe", "rtl.kinds", "rtl.plan", "rtl.aws", "rtl.k8s",
-    "rtl.helm", "rtl.ray", "rtl.nccl" },
-  ["rtl"] = { "rtl.codes" },
-}
-local LAYERED = { "rtl.aws", "rtl.k8s", "rtl.helm", "rtl.ray", "rtl.nccl", "rtl.plan", "rtl.kinds",
-  "rtl.recipe", "rtl.cli", "rtl.rehearse", "recipes" }
+local layers = dofile("test/check/layers.lua")
 
 -- What only its owner may name in Lua.
 local OWNED = {
@@ -62,43 +43,6 @@ end
 
 local sources = lines_of("find lua recipes -name '*.lua' | LC_ALL=C sort")
 
-local function module_of(path)
-  return (path:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", "."))
-end
-
-local function starts(name, prefix)
-  return name == prefix or name:sub(1, #prefix + 1) == prefix .. "."
-end
-
-local function layer_of(module)
-  local best
-  for prefix in pairs(LAYERS) do
-    if starts(module, prefix) and #prefix > #(best or "") then best = prefix end
-  end
-  return best
-end
-
--- A module outside of every layer is part of the base, which all may require.
-local function is_base(module)
-  for _, prefix in ipairs(LAYERED) do
-    if starts(module, prefix) then return false end
-  end
-  return true
-end
-
-local function may_require(from, to)
-  if not to:match("^rtl%.") and not to:match("^recipes%.") then return true end
-  if from == "rtl.process" or is_base(to) then
-    return not (starts(from, "recipes") and to:match("^rtl%.native%."))
-  end
-  for _, prefix in ipairs(LAYERS[layer_of(from)] or {}) do
-    if starts(to, prefix) then
-      return starts(from, "rtl.rehearse") or not starts(to, "rtl.rehearse")
-    end
-  end
-  return false
-end
-
 local function without_comments(text)
   return (text:gsub("%-%-%[%[.-%]%]", ""):gsub("%-%-[^\n]*", ""))
 end
@@ -109,11 +53,24 @@ describe("layers", function ()
     for _, path in ipairs(sources) do
       local text = without_comments(read(path))
       for to in text:gmatch("require%s*%(?%s*[\"']([%w_.]+)[\"']") do
-        if not may_require(module_of(path), to) then
+        if not layers.may_require(layers.module_of(path), to) then
           wrong[#wrong + 1] = path .. " requires " .. to
         end
       end
     end
+    assert.same({}, wrong)
+  end)
+
+  it("are kept by every require that runs while modules load", function ()
+    local pipe = assert(io.popen("build/rtl test/check/requires.lua"))
+    local seen = pipe:read("a")
+    assert.is_true((pipe:close()))
+    local wrong, count = {}, 0
+    for from, to in seen:gmatch("(%S+) (%S+)\n") do
+      count = count + 1
+      if not layers.may_require(from, to) then wrong[#wrong + 1] = from .. " requires " .. to end
+    end
+    assert.is_true(count > 50)
     assert.same({}, wrong)
   end)
 

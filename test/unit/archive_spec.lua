@@ -31,7 +31,8 @@ end
 -- A ustar header, made by hand: what a writer that means harm would make.
 local function header(fields)
   local function octal(n, size) return ("%0" .. size - 1 .. "o\0"):format(n) end
-  local head = fields.name .. ("\0"):rep(100 - #fields.name) .. octal(420, 8) .. octal(0, 8) .. octal(0, 8)
+  local head = fields.name .. ("\0"):rep(100 - #fields.name) .. octal(420, 8) .. octal(0, 8)
+    .. octal(0, 8)
     .. octal(fields.size or 0, 12) .. octal(0, 12)
   local target = fields.target or ""
   local tail = (fields.type or "0") .. target .. ("\0"):rep(100 - #target) .. "ustar\00000"
@@ -99,7 +100,8 @@ describe("tar", function ()
         w:entry { name = "parts", size = 6 }:write "abc":write(secret.new "def")
       end, options)
       local list = listed(data)
-      assert.same({ name = "a.txt", bytes = "hello", mode = 493, mtime = 1700000000, size = 5, type = "file" },
+      assert.same({ name = "a.txt", bytes = "hello", mode = 493, mtime = 1700000000, size = 5,
+        type = "file" },
         list[1])
       assert.equal(long, list[2].name)
       assert.equal("größe/日本.txt", list[3].name)
@@ -129,7 +131,8 @@ describe("tar", function ()
   it("reads from a file, and an entry in pieces", function ()
     local path = os.tmpname()
     local file <close> = assert(io.open(path, "wb"))
-    file:write(packed(function (w) w:add("a", "0123456789"):add("b", "x") end, { gzip = true })):close()
+    file:write(packed(function (w) w:add("a", "0123456789"):add("b", "x") end, {
+      gzip = true })):close()
     local r <close> = assert(archive.reader { path = path })
     os.remove(path)
     assert.equal("a", r:next().name)
@@ -174,18 +177,22 @@ describe("tar", function ()
 
   it("refuses entries behind a link of the archive", function ()
     for _, name in ipairs { "l", "./l", "l/" } do
-      local e = refusal(header { name = name, type = "2", target = "d" } .. header { name = "l/x" } .. END)
+      local e = refusal(header { name = name, type = "2", target = "d" } .. header { name = "l/x" }
+        .. END)
       assert.matches("lies behind a symbolic link", e.message, 1, true)
     end
     local e = refusal(header { name = "l", type = "2", target = "." }
       .. header { name = "h", type = "1", target = "l/x" } .. END)
     assert.matches("lies behind a symbolic link", e.message, 1, true)
-    assert.equal(2, #listed(header { name = "l", type = "2", target = "d" } .. header { name = "lx" } .. END))
+    assert.equal(2, #listed(header { name = "l", type = "2", target = "d" } .. header {
+      name = "lx" } .. END))
   end)
 
   it("accepts links that stay in the tree", function ()
-    for name, target in pairs { ["a/b/l"] = "../../x", ["a/l"] = "./../x/y", l = "x/y", ["a/m"] = "..", n = "." } do
-      assert.equal(target, listed(header { name = name, type = "2", target = target } .. END)[1].target)
+    for name, target in pairs { ["a/b/l"] = "../../x", ["a/l"] = "./../x/y", l = "x/y",
+      ["a/m"] = "..", n = "." } do
+      assert.equal(target, listed(header { name = name, type = "2", target = target }
+        .. END)[1].target)
     end
   end)
 
@@ -207,7 +214,8 @@ describe("tar", function ()
   end)
 
   it("refuses what is no archive, cut short or altered", function ()
-    assert.is_true(err.has_code(refusal "not an archive at all, but long enough to look at", "RTL-DATA-005"))
+    assert.is_true(err.has_code(refusal "not an archive at all, but long enough to look at",
+      "RTL-DATA-005"))
     local whole = packed(function (w) w:add("a", ("text"):rep(500)) end, { gzip = true })
     for i = 1, #whole - 1, 7 do
       assert.is_true(err.has_code(refusal(whole:sub(1, i)), "RTL-DATA-005"))
@@ -229,7 +237,8 @@ describe("tar", function ()
     w:write "1"
     assert.error_matches(function () w:finish() end, "lacks 2 bytes")
     assert.error_matches(function () archive.reader {} end, "field 'data'")
-    assert.error_matches(function () archive.reader { data = "", max_bytes = -1 } end, "field 'max_bytes'")
+    assert.error_matches(function () archive.reader { data = "", max_bytes = -1 } end,
+      "field 'max_bytes'")
     assert.error_matches(function () archive.gzip("", { level = 10 }) end, "0 to 9")
     w:close()
     w:close()

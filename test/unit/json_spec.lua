@@ -28,7 +28,8 @@ describe("json.decode", function ()
   it("keeps NULs, escapes and all of Unicode in strings and keys", function ()
     assert.equal("a\0b", json.decode [["a\u0000b"]])
     assert.equal("\0", next(json.decode [[{"\u0000": 1}]]))
-    assert.equal("\u{1F600}é€\"\\/\b\f\n\r\t", json.decode [["\ud83d\ude00\u00e9\u20ac\"\\\/\b\f\n\r\t"]])
+    assert.equal("\u{1F600}é€\"\\/\b\f\n\r\t",
+      json.decode [["\ud83d\ude00\u00e9\u20ac\"\\\/\b\f\n\r\t"]])
   end)
 
   it("keeps arrays arrays and null null", function ()
@@ -166,7 +167,8 @@ describe("json.encode", function ()
         return table.concat(chars)
       end
       local t = kind == 5 and array {} or {}
-      for i = 1, random(6) do t[kind == 5 and i or "k" .. i .. utf8.char(random(300) + 1)] = value(depth + 1) end
+      for i = 1, random(6) do t[kind == 5 and i or "k" .. i .. utf8.char(random(300) + 1)] = value(
+        depth + 1) end
       return t
     end
     for _ = 1, 200 do

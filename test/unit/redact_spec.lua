@@ -38,50 +38,62 @@ describe("redact.text", function ()
   end)
 
   for why, case in pairs {
-    ["a secret key in a credentials file"] = { "aws_secret_access_key = " .. KEY, "aws_secret_access_key = <secret>" },
-    ["a secret key in JSON"] = { '{"SecretAccessKey":"' .. KEY .. '","x":1}', '{"SecretAccessKey":"<secret>","x":1}' },
+    ["a secret key in a credentials file"] = { "aws_secret_access_key = " .. KEY,
+      "aws_secret_access_key = <secret>" },
+    ["a secret key in JSON"] = { '{"SecretAccessKey":"' .. KEY .. '","x":1}',
+      '{"SecretAccessKey":"<secret>","x":1}' },
     ["a secret key in JSON in JSON"] = { [[{\"SecretAccessKey\": \"]] .. KEY .. [[\"}]],
       [[{\"SecretAccessKey\": \"<secret>\"}]] },
-    ["a variable"] = { "export AWS_SESSION_TOKEN=abc/def+x==", "export AWS_SESSION_TOKEN=<secret>" },
+    ["a variable"] = { "export AWS_SESSION_TOKEN=abc/def+x==",
+      "export AWS_SESSION_TOKEN=<secret>" },
     ["any key by its name"] = { "WANDB_API_KEY=0123456789 X=1", "WANDB_API_KEY=<secret> X=1" },
     ["an access key id, but for its ends"] = { "key AKIAIOSFODNN7EXAMPLE.", "key AKIA…MPLE." },
     ["a temporary access key id"] = { "ASIAIOSFODNN7EXAMPLE", "ASIA…MPLE" },
     ["a presigned URL's signature and token"] = {
       "https://b/?X-Amz-Security-Token=IQoJ%2Bx&X-Amz-Signature=" .. HEX .. "&a=1",
       "https://b/?X-Amz-Security-Token=<secret>&X-Amz-Signature=<secret>&a=1" },
-    ["a signature in a header"] = { "SignedHeaders=host, Signature=" .. HEX, "SignedHeaders=host, Signature=<secret>" },
-    ["a bearer token"] = { "authorization: Bearer abc.def-ghi_123", "authorization: Bearer <secret>" },
+    ["a signature in a header"] = { "SignedHeaders=host, Signature=" .. HEX,
+      "SignedHeaders=host, Signature=<secret>" },
+    ["a bearer token"] = { "authorization: Bearer abc.def-ghi_123",
+      "authorization: Bearer <secret>" },
     ["an EKS token"] = { "token k8s-aws-v1.aHR0cHM6Ly9zdHM", "token k8s-aws-v1.<secret>" },
     ["a JSON web token"] = { "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "eyJ<secret>" },
     ["a session token by its shape"] = { "IQoJb3JpZ2luX2Vj" .. ("A"):rep(60), "IQoJ<secret>" },
-    ["a private key"] = { "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY-----\nx",
+    ["a private key"] = {
+      "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY-----\nx",
       "-----BEGIN RSA PRIVATE KEY-----<secret>-----END RSA PRIVATE KEY-----\nx" },
-    ["a private key cut short"] = { "-----BEGIN PRIVATE KEY-----\nMIIE\nabc", "-----BEGIN PRIVATE KEY-----<secret>" },
+    ["a private key cut short"] = { "-----BEGIN PRIVATE KEY-----\nMIIE\nabc",
+      "-----BEGIN PRIVATE KEY-----<secret>" },
     ["a kubeconfig's key"] = { "client-key-data: LS0tLS1CRUdJTg==", "client-key-data: <secret>" },
     ["a password in a URL"] = { "http://user:pass@host/x", "http://user:<secret>@host/x" },
-    ["a password"] = { "password=hunter2, user=x", "password=<secret>, user=x" },
+    ["a password"] = { "passwd=hunter2, user=x", "passwd=<secret>, user=x" },
     ["a Hugging Face token"] = { "hf_" .. ("a"):rep(34), "hf_<secret>" },
-    ["a token for IMDS"] = { "x-aws-ec2-metadata-token: AQAAAB==", "x-aws-ec2-metadata-token: <secret>" },
+    ["a token for IMDS"] = { "x-aws-ec2-metadata-token: AQAAAB==",
+      "x-aws-ec2-metadata-token: <secret>" },
   } do
     it("takes out " .. why, function () assert.equal(case[2], redact.text(case[1])) end)
   end
 
   for _, text in ipairs {
-    "", "plain text", "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904", "sha256:" .. HEX, "2 × g6.12xlarge",
+    "", "plain text", "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904", "sha256:" .. HEX,
+      "2 × g6.12xlarge",
     '{"client_token":"rtl-20261201-abcdef","NextToken":"AAAA"}', "token = fn()", "bearer of news",
-    "https://sts.us-east-2.amazonaws.com/?Action=GetCallerIdentity", "a: b=c", "eyJ", "ghost_x", "signature=v4",
+    "https://sts.us-east-2.amazonaws.com/?Action=GetCallerIdentity", "a: b=c", "eyJ", "ghost_x",
+      "signature=v4",
   } do
     it("leaves alone: " .. text, function () assert.equal(text, redact.text(text)) end)
   end
 
   it("is the same when done twice", function ()
-    local once = redact.text("password=abc Bearer abcdefghij AKIAIOSFODNN7EXAMPLE Signature=" .. HEX)
+    local once = redact.text("passwd=abc Bearer abcdefghij AKIAIOSFODNN7EXAMPLE Signature="
+      .. HEX)
     assert.equal(once, redact.text(once))
   end)
 
   it("takes out a whole request's secrets", function ()
     local url = crypto.sigv4.presign {
-      method = "GET", url = "https://sts.us-east-2.amazonaws.com/", region = "us-east-2", service = "sts",
+      method = "GET", url = "https://sts.us-east-2.amazonaws.com/", region = "us-east-2",
+        service = "sts",
       time = "20150830T123600Z", access_key_id = "AKIDEXAMPLE", secret_access_key = KEY,
       session_token = "SESSION/TOKEN+EXAMPLE",
     }
@@ -94,7 +106,8 @@ end)
 describe("redact.value", function ()
   it("copies tables with their strings cleaned and their marks kept", function ()
     local shared = { "AKIAIOSFODNN7EXAMPLE" }
-    local value = { SecretAccessKey = KEY, s = secret.new "x", n = 1, list = array { shared, shared, true } }
+    local value = { SecretAccessKey = KEY, s = secret.new "x", n = 1, list = array { shared, shared,
+      true } }
     value.self = value
     local clean = redact.value(value)
     assert.equal("<secret>", clean.SecretAccessKey)

@@ -51,8 +51,21 @@ describe("secret", function ()
     assert.is_false(secret.is(io.stdout))
   end)
 
+  it("can first be made by another module", function ()
+    local script = os.tmpname()
+    local file <close> = assert(io.open(script, "w"))
+    file:write([[
+      local json = require "rtl.native.json"
+      local v = json.decode('{"a":"x","b":[null]}', { secret = { "a" } })
+      print(v.a, #v.a, v.b[1])]]):close()
+    local pipe <close> = assert(io.popen((os.getenv "RTL_BUILD" or "build") .. "/rtl " .. script))
+    assert.equal("<secret>\t1\tnull\n", pipe:read "a")
+    os.remove(script)
+  end)
+
   it("raises on misuse, naming the argument", function ()
-    assert.error_matches(function () secret.new(1) end, "bad argument #1 to 'new' %(string or secret expected, got number%)")
+    assert.error_matches(function () secret.new(1) end,
+      "bad argument #1 to 'new' %(string or secret expected, got number%)")
     assert.error_matches(function () secret.join("a", {}) end, "bad argument #2 to 'join'")
     assert.error_matches(function () secret.is() end, "bad argument #1 to 'is'")
   end)

@@ -256,16 +256,22 @@ describe("a request that is cancelled", function ()
   local states = {
     ["while the name is looked up"] = { url = "http://slow.invalid/" },
     ["while it connects"] = { url = "http://127.0.0.1:1/" },
+    ["while TLS is agreed on"] = { mute = true },
     ["while it waits for the answer"] = { path = "/hold" },
     ["inside of the answer's head"] = { raw = "HTTP/1.1 200 OK\r\nA:" },
     ["inside of the body"] = { raw = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc" },
     ["while it sends"] = { path = "/hold", method = "PUT",
       body = function () return ("x"):rep(100000) end },
   }
+  local mute
+  setup(function () mute = server.start("--mute") end)
+  teardown(function () mute:stop() end)
+
   for name, state in pairs(states) do
     it("ends at once " .. name, function ()
       task.group(function (g)
-        local url = state.url or s.url .. (state.path or server.raw(state.raw, "hang"))
+        local url = state.url or state.mute and "https://127.0.0.1:" .. mute.port
+          or s.url .. (state.path or server.raw(state.raw, "hang"))
         local t = g:spawn(function ()
           return wire.request { url = url, method = state.method, body = state.body }
         end)

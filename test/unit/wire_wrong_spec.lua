@@ -75,15 +75,15 @@ describe("an answer that is wrong", function ()
   end)
 
   it("swells no further than it may", function ()
-    local res, e = get("/bomb/200", { gzip = true })
+    local res, e = get("/bomb/80", { gzip = true })
     assert.same({ nil, "RTL-NET-011" }, { res, e.code })
-    local swollen <close> = assert(get("/bomb/200", { gzip = true, stream = true }))
-    local size, bytes = 0, nil
-    repeat
+    local swollen <close> = assert(get("/bomb/40", { gzip = true, stream = true }))
+    local size, bytes = 0, ""
+    while bytes do
+      size = size + #bytes
       bytes, e = swollen:read()
-      size = size + #(bytes or "")
-    until not bytes
-    assert.same({ 200 << 20 }, { size, e })
+    end
+    assert.same({ 40 << 20 }, { size, e })
   end)
 
   it("tells what was read before the body broke off", function ()
@@ -137,14 +137,15 @@ describe("what is not reached", function ()
   end)
 
   it("is not idle while bytes come, or while the reader is slow", function ()
-    assert.equal(8, #assert(get("/drip/8?pause=0.05", { idle = 0.3 })).body)
-    local res <close> = assert(get("/stream/100", { stream = true, idle = 0.05 }))
-    task.sleep(0.2)
+    assert.equal(24, #assert(get("/drip/24?pause=0.05", { idle = 1 })).body)
+    local res <close> = assert(get("/stream/100", { stream = true, idle = 0.5 }))
+    task.sleep(1)
     local size = 0
-    for bytes in function () return (assert(res:read() or "") ~= "" or nil) and res:read() end do
+    for bytes in function () return assert(res:read() or "") end do
+      if bytes == "" then break end
       size = size + #bytes
     end
-    assert.is_true(size > 0)
+    assert.equal(100 * 65536, size)
   end)
 end)
 
@@ -166,11 +167,16 @@ describe("a request that is sent once", function ()
   end)
 
   it("goes out on a new connection when the kept one was closed before", function ()
-    http.close_idle()
-    assert(get(server.raw(OK, "close")))
-    task.sleep(0.02)
-    assert(get("/echo?name=fresh", { method = "POST", body = "x", once = true }))
-    assert.equal(1, count("fresh"))
+    local res
+    for i = 1, 50 do -- until the close has arrived before the next request
+      http.close_idle()
+      assert(get(server.raw(OK, "close")))
+      task.sleep(0.001 * i)
+      res = get("/echo?name=fresh" .. i, { method = "POST", body = "x", once = true })
+      assert.is_true(count("fresh" .. i) <= 1)
+      if res then break end
+    end
+    assert.equal(200, res and res.status)
   end)
 
   it("is told from one that may be repeated", function ()

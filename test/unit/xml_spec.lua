@@ -30,7 +30,8 @@ describe("xml.decode", function ()
   end)
 
   it("reads the five entities, references, CDATA, comments and instructions", function ()
-    assert.equal("<&>\"'é\u{1F600}", xml.decode("<a>&lt;&amp;&gt;&quot;&apos;&#233;&#x1F600;</a>").text)
+    assert.equal("<&>\"'é\u{1F600}", xml.decode(
+      "<a>&lt;&amp;&gt;&quot;&apos;&#233;&#x1F600;</a>").text)
     assert.equal("1 < 2 && x", xml.decode("<a>1 <![CDATA[< 2 &&]]> x</a>").text)
     assert.equal("ab", xml.decode("<a>a<!-- no -->b<?pi x?></a>").text)
     assert.equal("a b", xml.decode("<a x='a\nb'/>").attr.x)
@@ -41,7 +42,8 @@ describe("xml.decode", function ()
   end)
 
   it("makes secrets of named elements and what is below them", function ()
-    local node = xml.decode("<r><AccessKeyId>AKID</AccessKeyId><SecretAccessKey>a&amp;b</SecretAccessKey>"
+    local node = xml.decode(
+      "<r><AccessKeyId>AKID</AccessKeyId><SecretAccessKey>a&amp;b</SecretAccessKey>"
       .. "<t>x<u>y</u></t></r>", { secret = { "SecretAccessKey", "t" } })
     assert.equal("AKID", node[1].text)
     assert.is_true(node[2].text:equals "a&b")

@@ -40,7 +40,8 @@ describe("yaml.decode", function ()
   it("keeps keys as they were written, and warns where kubectl does not", function ()
     local v, warnings = yaml.decode "y: 1\nno: 2\n1: 3\ntrue: 4\n'on': 5\n"
     assert.same({ y = 1, no = 2, ["1"] = 3, ["true"] = 4, on = 5 }, v)
-    assert.same({ 1, 2, 3, 4 }, { warnings[1].line, warnings[2].line, warnings[3].line, warnings[4].line })
+    assert.same({ 1, 2, 3, 4 }, { warnings[1].line, warnings[2].line, warnings[3].line,
+      warnings[4].line })
     assert.equal(4, #warnings)
   end)
 
@@ -62,16 +63,19 @@ describe("yaml.decode", function ()
   end)
 
   it("reads block and folded scalars", function ()
-    assert.equal('{"a":"x\\ny","b":"folded text\\nmore\\n","c":"keep\\n\\n","d":"strip","e":"  lead\\n"}',
+    assert.equal('{"a":"x\\ny","b":"folded text\\nmore\\n","c":"keep\\n\\n","d":"strip",'
+      .. '"e":"  lead\\n"}',
       as_json('a: "x\n\n   y"\nb: >\n  folded\n  text\n\n  more\nc: |+\n  keep\n\nd: |-\n  strip\n'
         .. "e: |2\n    lead\n"))
     assert.equal('{"a":"x\\ny\\n"}', as_json "a: |\r\n  x\r\n  y\r\n")
-    assert.equal('{"a":"#!/bin/sh\\r\\necho hi\\r\\n"}', as_json 'a: "#!/bin/sh\\r\\necho hi\\r\\n"')
+    assert.equal('{"a":"#!/bin/sh\\r\\necho hi\\r\\n"}',
+      as_json 'a: "#!/bin/sh\\r\\necho hi\\r\\n"')
   end)
 
   it("skips a byte order mark before any document", function ()
     assert.equal('{"a":1}', as_json "\u{FEFF}a: 1\n")
-    assert.equal('[{"a":1},{"b":2}]', json.encode((yaml.decode_all "\u{FEFF}a: 1\n---\n\u{FEFF}b: 2\n")))
+    assert.equal('[{"a":1},{"b":2}]', json.encode((
+      yaml.decode_all "\u{FEFF}a: 1\n---\n\u{FEFF}b: 2\n")))
   end)
 
   it("accepts directives, document ends and CRLF", function ()
@@ -114,14 +118,19 @@ describe("yaml.encode", function ()
   end)
 
   it("leaves plain what no reader mistakes, and quotes the rest", function ()
-    for _, text in ipairs { "abc", "ray-train", "a b", "/dev/shm", "kuberay.io/v1", "a:b", "v1.4.0", "Yes sir",
+    for _, text in ipairs { "abc", "ray-train", "a b", "/dev/shm", "kuberay.io/v1", "a:b", "v1.4.0",
+      "Yes sir",
       "nothing", "one two  three" } do
       assert.equal(text .. "\n", (yaml.encode(text):gsub("%.%.%.\n", "")))
     end
-    for _, text in ipairs { "", "y", "n", "Y", "yes", "No", "on", "OFF", "true", "FALSE", "null", "~", "NaN", "inf",
-      "1", "-1", "0744", "0o7", "08", "1e3", "1e+3", "72225e2", "0e1234", "0x1F", "1_000", "12:30:45", "2024-01-02",
-      ".5", ".inf", "=", "<<", "- a", "a: b", "a #b", "#b", " a", "a ", "a:", "{a}", "[a]", "a,b", "*a", "&a", "!a",
-      "%a", "@a", "`a", "'a'", '"a"', "a\tb", "---", "...", "? a", "| a", "> a", "é", "a\\b", "{{ x }}" } do
+    for _, text in ipairs { "", "y", "n", "Y", "yes", "No", "on", "OFF", "true", "FALSE", "null",
+      "~", "NaN", "inf",
+      "1", "-1", "0744", "0o7", "08", "1e3", "1e+3", "72225e2", "0e1234", "0x1F", "1_000",
+        "12:30:45", "2024-01-02",
+      ".5", ".inf", "=", "<<", "- a", "a: b", "a #b", "#b", " a", "a ", "a:", "{a}", "[a]", "a,b",
+        "*a", "&a", "!a",
+      "%a", "@a", "`a", "'a'", '"a"', "a\tb", "---", "...", "? a", "| a", "> a", "é", "a\\b",
+        "{{ x }}" } do
       assert.matches('^"', yaml.encode(text))
       assert.equal(text, (yaml.decode(yaml.encode(text))))
       assert.matches('^".*": 1\n$', yaml.encode { [text] = 1 })
@@ -142,7 +151,8 @@ describe("yaml.encode", function ()
   end)
 
   it("reads back every text it wrote", function ()
-    local parts = { "a", "\n", " ", "\t", "-", ":", "#", "'", '"', "\\", "\r", "é", "\u{2028}", "\u{FEFF}", "\0",
+    local parts = { "a", "\n", " ", "\t", "-", ":", "#", "'", '"', "\\", "\r", "é", "\u{2028}",
+      "\u{FEFF}", "\0",
       "\u{1F600}", "0", "|", "---", "...", "\u{85}", "~", "," }
     local seed = 1
     for _ = 1, 3000 do
@@ -152,7 +162,8 @@ describe("yaml.encode", function ()
       for i = 1, bits % 8 do
         text[i] = parts[(bits >> (i * 5)) % #parts + 1]
       end
-      local value = { [table.concat(text, "k")] = table.concat(text), list = { table.concat(text, "\n") } }
+      local value = { [table.concat(text, "k")] = table.concat(text), list = {
+        table.concat(text, "\n") } }
       assert.same(value, (assert(yaml.decode(yaml.encode(value)))))
       assert.same({ value, "x" }, (assert(yaml.decode_all(yaml.encode_all { value, "x" }))))
     end
@@ -165,7 +176,8 @@ describe("yaml.encode", function ()
   end)
 
   it("keeps numbers apart from strings", function ()
-    local value = { 1, "1", 1.5, "1.5", 1e300, "1e300", math.maxinteger, "null", null, true, "true", -0.5 }
+    local value = { 1, "1", 1.5, "1.5", 1e300, "1e300", math.maxinteger, "null", null, true, "true",
+      -0.5 }
     assert.same(value, (yaml.decode(yaml.encode(value))))
     assert.equal("1.0e+300\n", (yaml.encode(1e300):gsub("%.%.%.\n", "")))
   end)

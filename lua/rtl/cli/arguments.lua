@@ -3,6 +3,7 @@
 local err = require "rtl.err"
 local nearest = require "rtl.nearest"
 local settings = require "rtl.recipe.settings"
+local text = require "rtl.recipe.text"
 
 local M = {}
 
@@ -15,7 +16,6 @@ M.options = {
   { name = "only", value = "STEP,…", help = "apply and verify these steps only" },
   { name = "from", value = "STEP", help = "apply and verify from this step on" },
   { name = "to", value = "STEP", help = "apply and verify up to this step" },
-  { name = "verbose", short = "v", help = "one line for each call" },
   { name = "help", short = "h", help = "show the recipe's help" },
 }
 
@@ -58,13 +58,13 @@ local function takes_value(kind, what)
   return what.type ~= "boolean"
 end
 
-local function put(out, kind, what, text)
+local function put(out, kind, what, given)
   if kind == "setting" then
     local before = out.settings[what.name]
     -- A list given twice is one longer list: -r us-east-2 -r us-west-2.
-    out.settings[what.name] = what.list and before and before .. "," .. text or text
+    out.settings[what.name] = what.list and before and before .. "," .. given or given
   else
-    out.options[what.name:gsub("-", "_")] = text
+    out.options[what.name:gsub("-", "_")] = given
   end
 end
 
@@ -83,15 +83,14 @@ local function one(words, i, set, out)
   local kind, what, negated = meaning(bare, set)
   if not kind then return unknown(words[i], bare, set) end
   if not takes_value(kind, what) then
-    local text = joined or (negated and "false" or "true")
-    put(out, kind, what, kind == "option" and true or text)
+    put(out, kind, what, kind == "option" or joined or (negated and "false" or "true"))
     return i + 1
   end
-  local text = joined or words[i + 1]
-  if not text or (not joined and text:match("^%-%-")) then
+  local given = joined or words[i + 1]
+  if not given or (not joined and given:match("^%-%-")) then
     return err.fail { code = "RTL-CLI-002", message = ("'%s' needs a value"):format(words[i]) }
   end
-  put(out, kind, what, text)
+  put(out, kind, what, given)
   return joined and i + 1 or i + 2
 end
 
@@ -122,7 +121,7 @@ function M.describe()
   for _, option in ipairs(M.options) do
     local short = option.short and "-" .. option.short .. ", " or "    "
     local left = short .. "--" .. option.name .. (option.value and " " .. option.value or "")
-    lines[#lines + 1] = ("  %-24s %s"):format(left, option.help)
+    lines[#lines + 1] = ("  %s %s"):format(text.pad(left, 24), option.help)
   end
   return lines
 end

@@ -70,7 +70,7 @@ end
 --- The page of a recipe file: what it says of itself, its steps and options. Returns the exit code.
 function M.recipe(file)
   local recipe = require("rtl.recipe.recipe").open(file)
-  local lines = { docstring(file.text) }
+  local lines = { ("%s: %s\n"):format(recipe.name, recipe.title or ""), docstring(file.text) }
   if recipe.steps and #recipe.steps > 0 then describe_steps(recipe.steps, lines) end
   lines[#lines + 1] = "\nOptions:"
   table.move(arguments.describe(), 1, #arguments.options, #lines + 1, lines)

@@ -48,8 +48,10 @@ local function run_file(word, words)
   local file = load_file.find(word)
   if not file and not word:find("[/.]") then
     local e = select(2, load_file.find(word))
+    local names = load_file.names()
+    table.move(COMMANDS, 1, #COMMANDS, #names + 1, names)
     e.message = e.message:gsub(" %(did you mean.*", "")
-      .. require("rtl.nearest").hint(word, table.move(COMMANDS, 1, #COMMANDS, 1, load_file.names()))
+      .. require("rtl.nearest").hint(word, names)
     error(e, 0)
   elseif not file then
     error(select(2, load_file.find(word)), 0)

@@ -1,6 +1,7 @@
 --- How an error is shown to people, and which exit code it means.
 
 local err = require "rtl.err"
+local task = require "rtl.task"
 
 local M = {}
 
@@ -22,9 +23,10 @@ function M.from(raised)
   }
 end
 
---- Calls f(...) protected: true and its results, or false and an error object.
+--- Calls f(...) protected: true and its results, or false and an error object, also when it was
+-- interrupted.
 function M.call(f, ...)
-  return xpcall(f, M.from, ...)
+  return task.outermost(f, M.from, ...)
 end
 
 --- Whether the error is a Ctrl-C.

@@ -242,10 +242,22 @@ local function begin(run, p, pending)
   run:hold()
 end
 
+-- What stops a run while it only reads is a refusal if it is about what the caller may do.
+local function reading(f, ...)
+  local results = table.pack(pcall(f, ...))
+  if results[1] then return table.unpack(results, 2, results.n) end
+  local e = results[2]
+  local denied = err.find(e, function (x)
+    return x.code:match("^RTL%-CRED%-") ~= nil or x.status == 401 or x.status == 403
+  end)
+  if denied and not e.exit then e.exit = "refused" end
+  error(e, 0)
+end
+
 --- Runs the phases. Returns the name of an exit code; raises what goes wrong.
 function M.run(run)
   run.selected, run.verified = selection(run), {}
-  run:connect()
+  reading(run.connect, run)
   local only_plan = run.options.plan
   if only_plan then
     run:peek()
@@ -255,8 +267,8 @@ function M.run(run)
   end
   run:emit { type = "run.start", recipe = run.recipe.name, deployment = run.deployment,
     region = run.region, who = run.who }
-  preflights(run)
-  local p = read_plan(run)
+  reading(preflights, run)
+  local p = reading(read_plan, run)
   local pending = pending_actions(run)
   show_plan(run, p, pending)
   refuse_problems(run, p)

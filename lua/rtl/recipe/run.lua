@@ -170,7 +170,7 @@ end
 -- The runs that wrote to this ledger before: dead, since their lock on this machine is ours now.
 local function dead_runs(ledger)
   local dead = {}
-  for _, record in ipairs(ledger.records) do dead[record.run or ""] = true end
+  for _, entry in ipairs(ledger.records) do dead[entry.run or ""] = true end
   return dead
 end
 

@@ -22,6 +22,10 @@ local function to_stdout(bytes)
   if not ok then error(message, 0) end
 end
 
+local function to_stderr(list)
+  io.stderr:write(redact.text(table.concat(list, "\n")), "\n")
+end
+
 -- ---- one JSON object a line ----
 
 local Json = {}
@@ -52,6 +56,7 @@ local function plain_progress(event)
 end
 
 function Plain:sink(event)
+  if event.type == "failure" then return self.write_error(lines.of(event)) end
   local stamp = event.time:sub(12, 19) .. " "
   local list = lines.of(event)
   if #list == 0 then list = { plain_progress(event) } end
@@ -128,6 +133,10 @@ end
 
 function Terminal:sink(event)
   track(self, event)
+  if event.type == "failure" then
+    self.write(erase(self))
+    return self.write_error(lines.of(event))
+  end
   local list = lines.of(event)
   if #list == 0 and event.type ~= "resource" and event.type ~= "progress" then return end
   local out = { erase(self) }
@@ -161,13 +170,14 @@ end
 function M.open(json, options)
   options = options or {}
   local write, terminal = options.write or to_stdout, options.terminal
+  local write_error = options.write_error or to_stderr
   if terminal == nil then terminal = process.is_terminal(1) end
   if json then return setmetatable({ mode = "json", write = write }, Json) end
-  if not terminal then return setmetatable({ mode = "plain", write = write }, Plain) end
+  if not terminal then return setmetatable({ mode = "plain", write = write, write_error = write_error }, Plain) end
   local colour = options.colour
   if colour == nil then colour = (process.getenv("NO_COLOR") or "") == "" end
   return setmetatable({
-    mode = "terminal", write = write, flying = {}, order = {}, shown = 0, colour = colour,
+    mode = "terminal", write = write, write_error = write_error, flying = {}, order = {}, shown = 0, colour = colour,
     columns = options.columns or process.columns(),
   }, Terminal)
 end

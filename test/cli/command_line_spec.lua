@@ -1,0 +1,159 @@
+local fs = require "rtl.fs"
+local program = require "test.support.program"
+
+local function rtl(...) return program.rtl { ... } end
+
+describe("the command line", function ()
+  it("runs Lua from -e, from standard input and from a file", function ()
+    local sum = rtl("-e", "print(1 + 2)")
+    assert.same({ 0, "3\n", "" }, { sum.status, sum.stdout, sum.stderr })
+    local piped = program.rtl({ "-", "a", "b" }, { stdin = "print(select('#', ...), ...)" })
+    assert.equal("2\ta\tb\n", piped.stdout)
+    local dir = fs.temp_dir("rtl-cli-")
+    fs.write(fs.join(dir, "x.lua"), "print(arg[0], arg[1], ...)\nreturn 7\n")
+    local ran = program.rtl({ fs.join(dir, "x.lua"), "w" })
+    assert.same({ 7, dir .. "/x.lua\tw\tw\n", "" }, { ran.status, ran.stdout, ran.stderr })
+    fs.remove_tree(dir)
+  end)
+
+  it("says its version", function ()
+    assert.matches("^rtl %d+%.%d+%.%d+ %(Lua 5%.4%)\n$", rtl("--version").stdout)
+  end)
+
+  it("resolves the first word: command, path, ./recipes, built-in", function ()
+    local dir = fs.temp_dir("rtl-cli-")
+    local function run(...) return program.rtl({ ... }, { cwd = dir }).stdout end
+    fs.mkdirs(fs.join(dir, "recipes"))
+    fs.write(fs.join(dir, "recipes/tour.lua"), "print 'my tour'")
+    fs.write(fs.join(dir, "recipes/mine.lua"), "print 'mine'")
+    assert.matches("A first walk", run("tour"), 1, true)
+    assert.equal("my tour\n", run("recipes/tour.lua"))
+    assert.equal("mine\n", run("mine"))
+    fs.write(fs.join(dir, "recipes/deploy.lua"), "print 'my deploy'")
+    assert.equal("my deploy\n", run("deploy"))
+    fs.remove_tree(fs.join(dir, "recipes"))
+    assert.matches("Ray Train on EKS", run("help", "deploy"), 1, true)
+    assert.matches("rtl help settings", run("recipes/deploy.lua", "--help"), 1, true)
+    fs.remove_tree(dir)
+  end)
+
+  it("names the nearest for what it does not know, with exit code 2", function ()
+    for words, near in pairs {
+      ["explan"] = "'explain'", ["deplo"] = "'deploy'", ["--versoin"] = "'version'",
+      ["recipes/deplyo.lua"] = "'deploy'", ["deploy --gpu-cuont 3"] = "'gpu-count'",
+      ["deploy --plam"] = "'plan'", ["help deplyo"] = "'deploy'",
+      ["explain RTL-SET-00"] = "'RTL-SET-001'",
+    } do
+      local list = {}
+      for word in words:gmatch("%S+") do list[#list + 1] = word end
+      local ran = program.rtl(list)
+      assert.equal(2, ran.status, words)
+      assert.equal("", ran.stdout, words)
+      assert.matches(near, ran.stderr, 1, true)
+    end
+  end)
+
+  it("refuses wrong settings before it asks anybody anything", function ()
+    local ran = rtl("deploy", "--gpu-count", "none", "--transport", "tcp")
+    assert.equal(2, ran.status)
+    assert.matches("--gpu-count: 'none' is not a whole number", ran.stderr, 1, true)
+    assert.matches("--transport: 'tcp' is none of efa, any", ran.stderr, 1, true)
+    ran = program.rtl({ "deploy" }, { env = { RTL_GPU_CUONT = "3" } })
+    assert.equal(2, ran.status)
+    assert.matches("RTL_GPU_CUONT", ran.stderr, 1, true)
+  end)
+
+  it("shows a program error with its traceback and exit code 1", function ()
+    local ran = rtl("-e", "local function f() error 'boom' end f()")
+    assert.equal(1, ran.status)
+    assert.matches("boom", ran.stderr, 1, true)
+    assert.matches("stack traceback", ran.stderr, 1, true)
+    assert.equal(2, rtl("-e", "x x").status)
+  end)
+
+  it("runs files with strict globals", function ()
+    local dir = fs.temp_dir("rtl-cli-")
+    fs.write(fs.join(dir, "x.lua"), "prnt 'hello'")
+    local ran = program.rtl { fs.join(dir, "x.lua") }
+    assert.equal(1, ran.status)
+    assert.matches("undeclared name 'prnt' (did you mean 'print'?)", ran.stderr, 1, true)
+    fs.write(fs.join(dir, "x.lua"), "y = 1")
+    ran = program.rtl { fs.join(dir, "x.lua") }
+    assert.matches("global 'y' is not allowed here", ran.stderr, 1, true)
+    fs.remove_tree(dir)
+  end)
+
+  it("explains every code and lists them", function ()
+    local list = rtl("explain").stdout
+    assert.matches("RTL-SET-001", list, 1, true)
+    local page = rtl("explain", "rtl-set-001").stdout
+    assert.matches("There is no setting of that name", page, 1, true)
+  end)
+
+  it("has help on recipes, modules, functions and settings", function ()
+    assert.matches("Start here", rtl("help").stdout, 1, true)
+    assert.matches("rtl.task.sleep(seconds)", rtl("help", "task").stdout, 1, true)
+    assert.matches("^rtl.task.sleep", rtl("help", "task.sleep").stdout)
+    assert.matches("--gpu-count", rtl("help", "settings").stdout, 1, true)
+  end)
+end)
+
+describe("output", function ()
+  it("that can't be written is an error, a reader that left is none to shout about", function ()
+    local full = program.shell("$RTL help >/dev/full")
+    assert.equal(1, full.status)
+    assert.matches("No space left", full.stderr, 1, true)
+    local closed = program.shell("$RTL help >&-")
+    assert.equal(1, closed.status)
+    local left = program.shell("set -o pipefail; $RTL help | head -n 1; echo ${PIPESTATUS[0]}")
+    assert.equal("", left.stderr)
+    assert.equal(2, select(2, left.stdout:gsub("\n", "\n")))
+  end)
+
+  it("has no colours and no cursor movements when it is not a terminal", function ()
+    for _, words in ipairs { { "help" }, { "doctor" }, { "tour" } } do
+      assert.is_nil(program.rtl(words, { state = "/tmp/rtl-none" }).stdout:find("\27", 1, true))
+    end
+    fs.remove_tree("/tmp/rtl-none")
+  end)
+end)
+
+describe("signals", function ()
+  -- Starts the code, interrupts it as soon as it says that it runs, returns its exit code.
+  local INTERRUPT = [[
+    coproc "$RTL" -e "io.stdout:write('runs\\n') io.stdout:flush() $CODE" 2>/dev/null
+    pid=$COPROC_PID; read -r line <&"${COPROC[0]}"; kill -INT "$pid"; wait "$pid"; exit $?]]
+
+  for name, code in pairs {
+    ["a plain wait"] = "require 'rtl.task'.sleep(30)",
+    ["a wait in a coroutine"] =
+      "local f = coroutine.wrap(function () require('rtl.task').sleep(30) end) f()",
+    ["a loop of pcalls in a task"] = "local t = require 'rtl.task'"
+      .. " t.run(function () while true do pcall(t.sleep, 30) end end)",
+  } do
+    it("end " .. name .. " with 130", function ()
+      local ran = program.shell("CODE=" .. ("%q"):format(code) .. "\n" .. INTERRUPT)
+      assert.equal(130, ran.status, ran.stderr)
+    end)
+  end
+end)
+
+describe("init", function ()
+  it("writes a fork that knows its version and runs", function ()
+    local dir = fs.temp_dir("rtl-cli-")
+    local fork = fs.join(dir, "team")
+    assert.equal(0, program.rtl({ "init", fork }).status)
+    assert.matches("^rtl %d", fs.read(fs.join(fork, "recipes/.rtl-fork")))
+    local there = program.rtl({ "doctor" }, { cwd = fork, state = dir })
+    assert.matches("0 changed, 0 missing", there.stdout, 1, true)
+    fs.write(fs.join(fork, "recipes/deploy.lua"),
+      assert(fs.read(fs.join(fork, "recipes/deploy.lua"))):gsub("Ray Train on EKS", "Our cluster"))
+    assert.matches("1 changed", program.rtl({ "doctor" }, { cwd = fork, state = dir }).stdout, 1,
+      true)
+    assert.matches("gpu_count: 2", fs.read(fs.join(fork, "rtl.yaml")), 1, true)
+    local again = program.rtl { "init", fork }
+    assert.equal(2, again.status)
+    assert.matches("RTL-CLI-011", again.stderr, 1, true)
+    fs.remove_tree(dir)
+  end)
+end)

@@ -1,0 +1,166 @@
+local clock = require "rtl.clock"
+local instances = require "rtl.kinds.instances"
+local load_file = require "rtl.recipe.load"
+local plan = require "rtl.plan"
+local recipe = require "rtl.recipe.recipe"
+local run_object = require "rtl.recipe.run"
+local wire = require "rtl.wire"
+
+local function never() error("resources() reached for the world", 0) end
+
+describe("the deploy recipe", function ()
+  local former_wire, former_clock
+
+  before_each(function ()
+    former_wire = wire.use { request = never, connect = never,
+      describe = function () return { name = "none" } end }
+  end)
+  after_each(function ()
+    wire.use(former_wire)
+    if former_clock then clock.use(former_clock) end
+    former_clock = nil
+  end)
+
+  local function zone(id)
+    return { zone_id = id, zone_name = "zone-" .. id, region = "us-east-2", usable = true }
+  end
+
+  -- Declares every step, in `order` (step numbers), with facts as a preflight would leave them.
+  local function declare(options, order, change)
+    local r = recipe.open(assert(load_file.find("recipes/deploy.lua")))
+    local values = assert(r.set:resolve { options = options })
+    local run = run_object.new { recipe = r, values = values, options = {}, words = {},
+      bus = { emit = function () end } }
+    local instance = instances.of(values.gpu_type)
+    run.facts.instance, run.facts.gpus, run.facts.efa = instance, instance.gpus, instance.efa
+    run.facts.world, run.facts.plugins = instance.gpus * values.gpu_count, {}
+    local a, b = zone "use2-az2", zone "use2-az1"
+    run.facts.choice = { gpu = a, network = { a, b }, extra = false }
+    run.region = "us-east-2"
+    run.link = { aws = values.kubeconfig == "" and never or nil }
+    if change then change(run) end
+    run.graph = plan.graph.new()
+    former_clock = clock.use { mono = never, utc = never }
+    for _, number in ipairs(order or { 1, 2, 3, 4, 5, 6 }) do
+      local step = r.steps[number]
+      run.step = step
+      if step.resources then step.resources(run) end
+    end
+    clock.use(former_clock)
+    former_clock = nil
+    return run.graph:order(), run
+  end
+
+  local function by_key(list)
+    local map = {}
+    for _, res in ipairs(list) do map[res.key] = res end
+    return map
+  end
+
+  local function keys_of(list)
+    local keys = {}
+    for i, res in ipairs(list) do keys[i] = res.key end
+    table.sort(keys)
+    return keys
+  end
+
+  it("has the six steps", function ()
+    local r = recipe.open(assert(load_file.find("recipes/deploy.lua")))
+    local names = {}
+    for i, step in ipairs(r.steps) do names[i] = step.name end
+    assert.same({ "settings", "cluster", "device_plugins", "kuberay", "ray_cluster", "job" }, names)
+  end)
+
+  it("declares without asking anybody and without looking at a clock", function ()
+    local all = by_key((declare {}))
+    local group = all["node_group/gpu-workers-use2-az2"]
+    assert.equal(2, group.fields.count)
+    assert.equal("AL2023_x86_64_NVIDIA", group.fields.ami_type)
+    assert.equal("10.42.16.0/20", all["subnet/public-use2-az2"].fields.cidr)
+    assert.equal("10.42.144.0/20", all["subnet/private-use2-az2"].fields.cidr)
+    assert.equal(1, all["gpu_instances/gpu"].fields.efa)
+    assert.same({ ["nvidia.com/gpu"] = 4, ["vpc.amazonaws.com/efa"] = 1 },
+      all["gpu_nodes/all"].fields.allocatable)
+  end)
+
+  it("gives the same graph whatever the order of the step files", function ()
+    local straight = keys_of((declare {}))
+    assert.same(straight, keys_of((declare({}, { 6, 5, 4, 3, 2, 1 }))))
+    assert.same(straight, keys_of((declare({}, { 4, 2, 6, 1, 5, 3 }))))
+  end)
+
+  it("follows another type and number of nodes", function ()
+    local all = by_key((declare { gpu_type = "p5.48xlarge", gpu_count = "3" }))
+    local worker = all["ray_cluster/ray-train-cluster"].fields.manifest.spec.workerGroupSpecs[1]
+    assert.equal(3, worker.replicas)
+    assert.equal("8", worker.rayStartParams["num-gpus"])
+    local limits = worker.template.spec.containers[1].resources.limits
+    assert.equal("8", limits["nvidia.com/gpu"])
+    assert.equal("32", limits["vpc.amazonaws.com/efa"])
+    assert.equal(32, all["launch_template/gpu-workers-use2-az2"].fields.efa)
+  end)
+
+  it("makes workers Guaranteed in every container, and keeps GPUs from the head", function ()
+    local all = by_key((declare {}))
+    local spec = all["ray_cluster/ray-train-cluster"].fields.manifest.spec
+    local pod = spec.workerGroupSpecs[1].template.spec
+    for _, list in ipairs { pod.containers, pod.initContainers } do
+      for _, container in ipairs(list) do
+        assert.same(container.resources.requests, container.resources.limits)
+        assert.is_truthy(container.resources.limits.cpu and container.resources.limits.memory)
+      end
+    end
+    assert.equal("Memory", pod.volumes[1].emptyDir.medium)
+    local head = spec.headGroupSpec.template.spec.containers[1]
+    assert.same({ name = "NVIDIA_VISIBLE_DEVICES", value = "void" }, head.env[1])
+    assert.equal("0", spec.headGroupSpec.rayStartParams["num-gpus"])
+    local operator = all["helm_release/kuberay-operator"].fields.values
+    assert.same({ { name = "ENABLE_INIT_CONTAINER_INJECTION", value = "false" } }, operator.env)
+  end)
+
+  it("adds a subnet for a zone that the network lacks", function ()
+    local all = by_key((declare({}, nil, function (run)
+      run.facts.choice.gpu, run.facts.choice.extra = zone "use2-az3", true
+    end)))
+    assert.is_truthy(all["subnet/private-use2-az3"])
+    assert.is_truthy(all["node_group/gpu-workers-use2-az3"])
+    assert.is_nil(all["node_group/gpu-workers-use2-az2"])
+  end)
+
+  it("makes nothing of AWS when a kubeconfig is given", function ()
+    local list = declare { kubeconfig = "some.yaml" }
+    local kinds = {}
+    for _, res in ipairs(list) do kinds[res.kind_name] = true end
+    assert.same({ helm_release = true, gpu_nodes = true, namespace = true, ray_cluster = true },
+      kinds)
+  end)
+
+  it("leaves a plugin alone that is there already", function ()
+    local all = by_key((declare({}, nil, function (run)
+      run.facts.plugins.nvidia = "kube-system/nvidia-device-plugin-daemonset"
+    end)))
+    assert.is_nil(all["helm_release/nvidia-device-plugin"])
+    assert.is_truthy(all["helm_release/aws-efa-k8s-device-plugin"])
+  end)
+
+  it("ties a bucket for checkpoints to the Ray pods", function ()
+    local all = by_key((declare { bucket = "team-checkpoints" }))
+    assert.is_truthy(all["bucket/team-checkpoints"])
+    assert.is_nil(all["bucket/team-checkpoints"].given)
+    local spec = all["ray_cluster/ray-train-cluster"].fields.manifest.spec
+    assert.equal("ray-train", spec.headGroupSpec.template.spec.serviceAccountName)
+    assert.equal("ray-train", spec.workerGroupSpecs[1].template.spec.serviceAccountName)
+    all = by_key((declare { use_bucket = "mine" }))
+    assert.equal("mine", all["bucket/mine"].given)
+  end)
+
+  it("uses what is given", function ()
+    local all = by_key((declare { vpc_id = "vpc-1a", private_subnets = "subnet-a,subnet-b",
+      use_cluster = "standing", cluster_role = "arn:aws:iam::1:role/c",
+      node_role = "arn:aws:iam::1:role/n" }))
+    assert.equal("vpc-1a", all["vpc/ray-train"].given)
+    assert.equal("standing", all["eks_cluster/ray-train"].given)
+    assert.same({ "subnet-a" }, all["node_group/gpu-workers-use2-az2"].fields.subnet_ids)
+    assert.is_nil(all["nat_gateway/ray-train"])
+  end)
+end)

@@ -1,0 +1,150 @@
+local counters = require "rtl.recipe.counters"
+local ray_job = require "rtl.recipe.ray_job"
+local verdict = require "rtl.recipe.verdict"
+
+local SETTINGS = { namespace = "ray-train", ray_cluster = "c", steps = 5, num_workers = 0,
+  reduce_mib = 64, pin = true, nccl_socket_ifname = "eth0", nccl_debug = "INFO", gpu_count = 2,
+  gpu_type = "g6.12xlarge", ray_image = "image", transport = "efa", proof = "counters",
+  job_timeout = 600 }
+
+-- A run over pods that answer exec by a function.
+local function run_over(pods, exec)
+  local client = {}
+  function client.list(_, _, options)
+    local node_type = options.labels:match("node%-type=(%a+)")
+    local items = {}
+    for _, pod in ipairs(pods) do
+      if pod.type == node_type then
+        items[#items + 1] = { metadata = { name = pod.name, namespace = "ray-train" },
+          spec = { nodeName = pod.node, containers = { { name = "ray-" .. pod.type } } },
+          status = { phase = "Running" } }
+      end
+    end
+    return { items = items }
+  end
+  function client.exec(_, what) return exec(what.pod, what.argv) end
+  return { settings = SETTINGS, deployment = "d", facts = { world = 8, efa = 1 },
+    k8s = function () return client end, progress = function () end, log = function () end }
+end
+
+describe("a job's identity", function ()
+  it("changes with the script and with the settings that change what it does", function ()
+    local run = { settings = setmetatable({}, { __index = SETTINGS }) }
+    local first = ray_job.digest(run, "script")
+    assert.equal(first, ray_job.digest(run, "script"))
+    assert.not_equal(first, ray_job.digest(run, "script "))
+    run.settings.steps = 6
+    assert.not_equal(first, ray_job.digest(run, "script"))
+  end)
+
+  it("is numbered after the last one of the same digest", function ()
+    local there = { ["d-01234567-1"] = { status = "FAILED" },
+      ["d-01234567-2"] = { status = "SUCCEEDED" } }
+    local jobs = { status = function (_, id)
+      if there[id] then return there[id] end
+      return nil, require("rtl.err").new { code = "RTL-RAY-003", message = "not there" }
+    end }
+    local id, info, next_id = ray_job.find({ deployment = "d" }, jobs, "0123456789")
+    assert.same({ "d-01234567-2", "SUCCEEDED", "d-01234567-3" }, { id, info.status, next_id })
+    there = {}
+    id, info, next_id = ray_job.find({ deployment = "d" }, jobs, "0123456789")
+    assert.is_nil(id)
+    assert.is_nil(info)
+    assert.equal("d-01234567-1", next_id)
+  end)
+end)
+
+describe("a job's environment", function ()
+  it("has NCCL's file per rank, named after the job, and the pin only when there is one", function ()
+    local run = run_over({}, nil)
+    local env = ray_job.environment(run, "id-1", "Libfabric")
+    assert.equal("/tmp/rtl/nccl/id-1/%h.%p.log", env.NCCL_DEBUG_FILE)
+    assert.equal("INIT,NET,ENV,GRAPH", env.NCCL_DEBUG_SUBSYS)
+    assert.equal("Libfabric", env.NCCL_NET)
+    assert.is_nil(ray_job.environment(run, "id-1", nil).NCCL_NET)
+    for name, value in pairs(env) do assert.is_string(value, name) end
+    assert.matches('"workers":8', env.RTL_JOB, 1, true)
+  end)
+end)
+
+describe("a job's files", function ()
+  local framed = "h.1.log 12\nline\n2\nh.2 3rank-0.json 8\n{\"rank\"}"
+
+  it("are told apart by their sizes, whatever bytes they hold", function ()
+    local run = run_over({ { type = "worker", name = "w-b", node = "n2" },
+      { type = "worker", name = "w-a", node = "n1" }, { type = "head", name = "h", node = "n0" } },
+      function (pod, argv)
+        assert.equal("rtl-collect", argv[4])
+        assert.equal("/tmp/rtl/nccl/id", argv[5])
+        return { code = 0, stdout = pod == "w-a" and framed or "", stderr = "" }
+      end)
+    local files, errors = ray_job.collect(run, "id")
+    assert.same({}, errors)
+    assert.same({ "w-a/h.1.log", "w-a/rank-0.json" }, { files[1].name, files[2].name })
+    assert.equal("line\n2\nh.2 3", files[1].text)
+    assert.equal("n1", files[1].node)
+    assert.equal(2, #files)
+  end)
+
+  it("that a pod does not give are an error beside those of the others", function ()
+    local run = run_over({ { type = "worker", name = "a", node = "n1" },
+      { type = "worker", name = "b", node = "n2" } }, function (pod)
+      if pod == "b" then return { code = 1, stdout = "", stderr = "no sh\n" } end
+      return { code = 0, stdout = "x.log 1\nx", stderr = "" }
+    end)
+    local files, errors = ray_job.collect(run, "id")
+    assert.equal(1, #files)
+    assert.matches("no sh", errors[1].message, 1, true)
+  end)
+
+  it("tell the environment of each process", function ()
+    local ranks = ray_job.environments {
+      { name = "b/rank-1.json", text = '{"rank":1,"env":{"NCCL_NET":"Libfabric"}}' },
+      { name = "a/rank-0.json", text = '{"rank":0,"env":{}}' },
+      { name = "a/x.log", text = "" },
+    }
+    assert.same({ 0, 1 }, { ranks[1].rank, ranks[2].rank })
+    assert.equal("Libfabric", ranks[2].env.NCCL_NET)
+  end)
+end)
+
+describe("a job's own result", function ()
+  it("is the last line that says so", function ()
+    local log = "step 1\nRTL-RESULT {\"ok\":false}\nnoise\nRTL-RESULT {\"ok\":true,\"nodes\":2}\n"
+    assert.same({ ok = true, nodes = 2 }, ray_job.result(log))
+    assert.same({}, ray_job.result("nothing\n"))
+  end)
+end)
+
+describe("the counters", function ()
+  it("of a node that could not be read are unknown, never zero", function ()
+    local full = "efa/d/1/tx_bytes %d\nefa/d/1/rx_bytes %d\nnet/eth0/tx_bytes 5\nend\n"
+    local before, after = full:format(0, 0), full:format(1000, 1000)
+    local judged = counters.judge({ "a", "b" }, { a = before, b = before },
+      { a = after, b = after }, 900)
+    assert.equal("as_expected", judged.state)
+    judged = counters.judge({ "a", "b" }, { a = before }, { a = after, b = after }, 900)
+    assert.equal("unknown", judged.state)
+  end)
+end)
+
+describe("the exit code of a judged job", function ()
+  local function name(shown, status) return verdict.exit(shown, status) end
+
+  it("is the transport's before the job's", function ()
+    assert.equal("done", name({ verdict = "EFA", ok = true }, "SUCCEEDED"))
+    assert.equal("failed", name({ verdict = "EFA", ok = true }, "FAILED"))
+    assert.equal("transport", name({ verdict = "TCP", ok = false }, "SUCCEEDED"))
+    assert.equal("transport", name({ verdict = "TCP", ok = false }, "FAILED"))
+    assert.equal("transport",
+      name({ verdict = "UNKNOWN", ok = false, code = "RTL-NCCL-007" }, "FAILED"))
+    assert.equal("transport", name({ verdict = "UNKNOWN", ok = false }, "SUCCEEDED"))
+    assert.equal("done", name({ verdict = "UNKNOWN", ok = true }, "SUCCEEDED"))
+  end)
+
+  it("is the job's when it died before NCCL said anything", function ()
+    assert.equal("failed", name({ verdict = "UNKNOWN", ok = false }, "FAILED"))
+    assert.equal("failed",
+      name({ verdict = "UNKNOWN", ok = false, code = "RTL-NCCL-016" }, "STOPPED"))
+  end)
+end)

@@ -1,0 +1,1 @@
+{{ define "overridden" }}from the child{{ end }}
