@@ -17,11 +17,20 @@ local function add(lexer, kind, text, value)
   lexer.tokens[#lexer.tokens + 1] = { kind = kind, text = text, line = lexer.line, value = value }
 end
 
+-- Goes on by `count` bytes that may hold line breaks.
 local function advance(lexer, count)
-  local passed = lexer.source:sub(lexer.at, lexer.at + count - 1)
-  for _ in passed:gmatch("\n") do lexer.line = lexer.line + 1 end
+  local source, stop = lexer.source, lexer.at + count
+  local at = source:find("\n", lexer.at, true)
+  while at and at < stop do
+    lexer.line = lexer.line + 1
+    at = source:find("\n", at + 1, true)
+  end
+  lexer.at = stop
+end
+
+-- Goes on by `count` bytes on the same line.
+local function skip(lexer, count)
   lexer.at = lexer.at + count
-  return passed
 end
 
 local escapes = { a = "\a", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", v = "\v",
@@ -116,7 +125,7 @@ local function lex_number(lexer, text)
   local value = number_value(text)
   if value == nil then fail(lexer, "bad number syntax: %q", text) end
   add(lexer, "number", text, value)
-  advance(lexer, #text)
+  skip(lexer, #text)
 end
 
 local function lex_word(lexer, word)
@@ -125,7 +134,7 @@ local function lex_word(lexer, word)
   else
     add(lexer, keywords[word] and "keyword" or "ident", word)
   end
-  advance(lexer, #word)
+  skip(lexer, #word)
 end
 
 local WORD = "^[%a_\128-\255][%w_\128-\255]*"
@@ -135,12 +144,12 @@ local function lex_dot(lexer)
   local name = source:match(WORD, at + 1)
   if name then
     add(lexer, "field", "." .. name, name)
-    return advance(lexer, #name + 1)
+    return skip(lexer, #name + 1)
   end
   local number = source:match("^%.%d[%w_.]*", at)
   if number then return lex_number(lexer, number) end
   add(lexer, "dot", ".")
-  advance(lexer, 1)
+  skip(lexer, 1)
 end
 
 local function lex_sign_or_number(lexer)
@@ -171,15 +180,15 @@ local function lex_inside(lexer)
   if c == "$" then
     local name = source:match("^[%w_\128-\255]*", at + 1)
     add(lexer, "variable", "$" .. name)
-    return advance(lexer, #name + 1)
+    return skip(lexer, #name + 1)
   end
   if source:sub(at, at + 1) == ":=" then
     add(lexer, ":=", ":=")
-    return advance(lexer, 2)
+    return skip(lexer, 2)
   end
   if marks[c] then
     add(lexer, c, c)
-    return advance(lexer, 1)
+    return skip(lexer, 1)
   end
   local word = source:match(WORD, at)
   if word then return lex_word(lexer, word) end
@@ -205,6 +214,16 @@ local function skip_space(lexer)
   if space then advance(lexer, #space) end
 end
 
+-- The length of the right delimiter here, and whether it trims what follows; nil if there is none.
+local function right_delimiter(lexer)
+  local source, at = lexer.source, lexer.at
+  local byte = source:byte(at)
+  if byte == 125 then return source:byte(at + 1) == 125 and 2 or nil end
+  if byte ~= 32 and byte ~= 10 and byte ~= 9 and byte ~= 13 then return nil end
+  local stop = source:match("^[ \t\r\n]+%-}}()", at)
+  return stop and stop - at, true
+end
+
 -- An action, from its left delimiter to behind the right one.
 local function lex_action(lexer)
   advance(lexer, 2)
@@ -215,17 +234,14 @@ local function lex_action(lexer)
     return
   end
   add(lexer, "left", "{{")
-  while true do
-    local trim = lexer.source:match("^[ \t\r\n]+%-}}", lexer.at)
-    local plain = lexer.source:sub(lexer.at, lexer.at + 1) == "}}"
-    if trim or plain then
-      add(lexer, "right", "}}")
-      advance(lexer, trim and #trim or 2)
-      if trim then skip_space(lexer) end
-      return
-    end
+  local closed, trim = right_delimiter(lexer)
+  while not closed do
     lex_inside(lexer)
+    closed, trim = right_delimiter(lexer)
   end
+  add(lexer, "right", "}}")
+  advance(lexer, closed)
+  if trim then skip_space(lexer) end
 end
 
 local function lex_text(lexer, stop)

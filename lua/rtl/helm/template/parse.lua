@@ -211,14 +211,13 @@ local function body(parser, context)
   return list
 end
 
--- An empty definition does not replace one that is not empty (Go's rule).
+-- Notes a definition; `name` is false for the text's own body.
 local function define(parser, name, list)
   local empty = true
   for _, node in ipairs(list) do
     if node.t ~= "text" or node.text:find("[^ \t\r\n]") then empty = false end
   end
-  if empty and parser.defines[name] then return end
-  parser.defines[name] = { name = name, file = parser.file, list = list }
+  table.insert(parser.definitions, { name = name, list = list, empty = empty })
 end
 
 local function definition(parser)
@@ -280,20 +279,38 @@ function item_list(parser)
   end
 end
 
+-- The definitions of a text, in order. A chart is rendered for the plan and again to install it: what
+-- was parsed once is kept, up to a number of texts.
+local kept, count, MOST = {}, 0, 400
+
+local function definitions_of(source, has_function)
+  if kept[source] then return kept[source] end
+  local parser = setmetatable({ tokens = lex.tokens(source), at = 1, definitions = {},
+    has_function = has_function, vars = { "$" }, loops = 0 }, Parser)
+  local list, stop = item_list(parser)
+  if stop ~= "EOF" then fail(parser.tokens[parser.at - 1], "unexpected {{%s}}", stop) end
+  define(parser, false, list)
+  if count >= MOST then kept, count = {}, 0 end
+  kept[source], count = parser.definitions, count + 1
+  return parser.definitions
+end
+
 --- Parses `source` of `file` and puts its templates by name into `defines`; its own body goes under
 -- `name`. `has_function(name)` says which functions exist. Raises { helm, line, file }.
 function M.parse(source, file, name, defines, has_function)
-  local ok, problem = pcall(function ()
-    local parser = setmetatable({ tokens = lex.tokens(source), at = 1, file = file,
-      defines = defines,
-      has_function = has_function, vars = { "$" }, loops = 0 }, Parser)
-    local list, stop = item_list(parser)
-    if stop ~= "EOF" then fail(parser.tokens[parser.at - 1], "unexpected {{%s}}", stop) end
-    define(parser, name, list)
-  end)
-  if ok then return end
-  if type(problem) == "table" and problem.helm then problem.file = problem.file or file end
-  error(problem, 0)
+  local ok, definitions = pcall(definitions_of, source, has_function)
+  if not ok then
+    local problem = definitions
+    if type(problem) == "table" and problem.helm then problem.file = problem.file or file end
+    error(problem, 0)
+  end
+  for _, definition in ipairs(definitions) do
+    local known = definition.name or name
+    -- An empty definition does not replace one that is there (Go's rule).
+    if not (definition.empty and defines[known]) then
+      defines[known] = { name = known, file = file, list = definition.list }
+    end
+  end
 end
 
 return M
