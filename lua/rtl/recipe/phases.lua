@@ -5,6 +5,7 @@
 -- there, while each step is verified, in order, as soon as its own resources are ready.
 
 local err = require "rtl.err"
+local failure = require "rtl.recipe.failure"
 local nearest = require "rtl.nearest"
 local plan = require "rtl.plan"
 local report = require "rtl.recipe.report"
@@ -57,10 +58,10 @@ local function call(run, step, name, ...)
   if not step[name] then return nil end
   local former = run.step
   run.step = step
-  local ok, a, b = pcall(step[name], run, ...)
+  local ok, a, b = failure.call(step[name], run, ...)
   run.step = former
   if ok then return a, b end
-  if err.is(a) then a.step = a.step or step end
+  a.step = a.step or step.name
   error(a, 0)
 end
 
@@ -244,7 +245,7 @@ end
 
 -- What stops a run while it only reads is a refusal if it is about what the caller may do.
 local function reading(f, ...)
-  local results = table.pack(pcall(f, ...))
+  local results = table.pack(failure.call(f, ...))
   if results[1] then return table.unpack(results, 2, results.n) end
   local e = results[2]
   local denied = err.find(e, function (x)
