@@ -86,10 +86,12 @@ function M.process(world, real)
   end
   local function environ()
     local all = {}
-    for name, value in pairs(real.environ()) do
-      if passes(name) then all[name] = value end
+    for _, entry in ipairs(real.environ()) do
+      local name = entry:match("^[^=]+")
+      if passes(name) and not given[name] then all[#all + 1] = entry end
     end
-    for name, value in pairs(given) do all[name] = value end
+    for name, value in pairs(given) do all[#all + 1] = name .. "=" .. value end
+    table.sort(all)
     return all
   end
   return {
