@@ -161,7 +161,7 @@ local function zone_row(zone, chosen)
   return { zone == chosen and "→" or " ",
     ("%s (…%s)"):format(zone.zone_id, zone.zone_name:sub(-2)), yes(zone.efa), yes(zone.offered),
     zone.reservation and zone.reservation.id or zone.offered and "not probed" or "-",
-    zone.price and text.money(zone.price) or "-", zone.why or "" }
+    zone.usable and zone.price and text.money(zone.price) or "-", zone.why or "" }
 end
 
 -- The GPU family's quota in the region of the run.
@@ -260,8 +260,8 @@ return {
     local s, facts = run.settings, run.facts
     return {
       ("cluster %s, Kubernetes %s, add-ons active"):format(run.deployment, s.kubernetes_version),
-      ("%d × %s in %s, in one subnet, %d EFA interfaces each in the EFA group"):format(s.gpu_count,
-        s.gpu_type, facts.choice.gpu.zone_id, facts.instance.efa),
+      ("%d × %s in %s, in one subnet, each with %s in the EFA group"):format(s.gpu_count,
+        s.gpu_type, facts.choice.gpu.zone_id, text.count(facts.instance.efa, "EFA interface")),
     }
   end,
 }

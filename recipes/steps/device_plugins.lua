@@ -5,6 +5,7 @@
 local gpu_nodes = require "rtl.kinds.gpu_nodes"
 local helm_release = require "rtl.kinds.helm_release"
 local nodes = require "rtl.recipe.nodes"
+local text = require "rtl.recipe.text"
 
 -- Both tolerate the GPU nodes' taint and run on them only: elsewhere they would crash or idle.
 local TOLERATIONS = {
@@ -124,8 +125,10 @@ return {
       local there = run.facts.plugins[name]
       proofs[#proofs + 1] = there and ("%s plugin was there: %s"):format(name, there) or nil
     end
-    proofs[#proofs + 1] = ("%d GPU nodes, each with %d GPUs and %d EFA interfaces"):format(
-      run.settings.gpu_count, run.facts.instance.gpus, run.facts.instance.efa)
+    local instance = run.facts.instance
+    proofs[#proofs + 1] = ("%s, each with %s and %s"):format(
+      text.count(run.settings.gpu_count, "GPU node"), text.count(instance.gpus, "GPU"),
+      text.count(instance.efa, "EFA interface"))
     return proofs
   end,
 }

@@ -1,6 +1,7 @@
 --- Step 1: what is wanted, checked before anything is asked of the cloud.
 
 local instances = require "rtl.kinds.instances"
+local text = require "rtl.recipe.text"
 
 local function refuse(run, message, hint)
   return run:fail { code = "RTL-STEP-001", message = message, hint = hint, exit = "refused" }
@@ -50,7 +51,8 @@ return {
 
   verify = function (run)
     local s, facts = run.settings, run.facts
-    return ("%d × %s: %d %s, %d EFA interfaces, world size %d"):format(s.gpu_count, s.gpu_type,
-      facts.gpus * s.gpu_count, facts.instance.gpu, facts.efa * s.gpu_count, facts.world)
+    return ("%d × %s: %d %s, %s, world size %d"):format(s.gpu_count, s.gpu_type,
+      facts.gpus * s.gpu_count, facts.instance.gpu,
+      text.count(facts.efa * s.gpu_count, "EFA interface"), facts.world)
   end,
 }

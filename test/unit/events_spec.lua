@@ -76,7 +76,7 @@ describe("events", function ()
     now = 72
     bus:emit(resource("done", { action = "create", elapsed_s = 72, id = "vpc-1" }))
     bus:emit(resource("done", { action = "none" }))
-    assert.matches("^10:00:00   · vpc main +making +0s of about 10 min\n"
+    assert.matches("^10:00:00   · vpc main +making +usually about 10 min\n"
       .. "10:01:12   ✓ vpc main +made +1m12s  vpc%-1\n$", out())
     assert.is_nil(out():find("\27", 1, true))
   end)

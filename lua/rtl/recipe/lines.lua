@@ -108,11 +108,19 @@ function M.of(event)
   return show and show(event) or {}
 end
 
---- What a resource in flight says: "making vpc", "waiting: CREATING".
+local function doing(event)
+  return (event.state == "deleting" or event.action == "delete") and "removing"
+    or event.action == "check" and "checking" or event.action == "change" and "changing" or "making"
+end
+
+--- What a slow resource says when it begins: "making, usually about 10 min".
+function M.begun(event)
+  return row("·", key_of(event), doing(event), "usually about " .. text.about(event.usual_s))
+end
+
+--- What a resource in flight says: how long, of how long, and what it waits for.
 function M.in_flight(event, elapsed)
-  local word = event.state == "deleting" and "removing"
-    or event.action == "delete" and "removing" or event.action == "check" and "checking"
-    or event.action == "change" and "changing" or "making"
+  local word = doing(event)
   local usual = event.usual_s and event.usual_s >= 1
     and (" of about " .. text.about(event.usual_s)) or ""
   local detail = event.detail and "  " .. event.detail or ""

@@ -14,8 +14,7 @@ local COUNTED = { { "create", "to create" }, { "change", "to change" }, { "repla
   { "delete", "to delete" } }
 
 -- The fields that say most about a resource, in order of telling.
-local TELLING = { "cidr", "instance_types", "instance_type", "version", "chart", "path", "service",
-  "zone_id", "policies", "managed", "size", "image", "bucket" }
+local TELLING = { "cidr", "version", "service", "zone_id", "policies", "labels" }
 
 local function scalar(value)
   if type(value) == "string" or type(value) == "number" then return tostring(value) end
@@ -27,9 +26,14 @@ local function detail_of(row)
   local res = row.resource
   if res.given then return "given: " .. tostring(res.given) end
   if row.action ~= "create" then return (row.reasons or {})[1] or "" end
-  local parts = {}
+  local f, parts = res.fields, {}
+  if f.instance_type then
+    parts[1] = f.count and ("%d × %s"):format(f.count, f.instance_type) or f.instance_type
+  end
+  if type(f.chart) == "table" then parts[1] = ("chart %s"):format(f.chart.version or "") end
+  if f.workers then parts[1] = ("a head and %s"):format(text.count(f.workers, "worker")) end
   for _, field in ipairs(TELLING) do
-    local shown = scalar(res.fields[field])
+    local shown = scalar(f[field])
     if shown and #parts < 2 then parts[#parts + 1] = shown end
   end
   return table.concat(parts, "  ")

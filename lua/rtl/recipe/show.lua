@@ -13,6 +13,7 @@ local M = {}
 
 local LIVE_LINES = 12
 local TICK = 0.25
+local PATIENCE = 20 -- seconds before plain lines tell what is waited for
 
 -- Standard output, brought out at once. Raises when nobody reads it any more: the bus then drops
 -- the face, and the run goes on.
@@ -46,20 +47,25 @@ Plain.__index = Plain
 
 local STARTS = { start = true, deleting = true }
 
--- What a terminal shows as lines in flight is told here when it begins and when its state changes.
-local function plain_progress(event)
-  if event.type ~= "resource" then return nil end
-  local slow = (event.usual_s or 0) >= 60
-  if STARTS[event.state] and slow then return lines.in_flight(event, 0) end
-  if event.state == "waiting" and slow and event.detail then return lines.in_flight(event, 0) end
-  return nil
+-- What a terminal shows as lines in flight is told here when it begins, if it is slow, and when its
+-- state changes later on.
+local function plain_progress(self, event)
+  if event.type ~= "resource" or (event.usual_s or 0) < 60 then return nil end
+  local key = event.kind .. "/" .. event.name
+  if STARTS[event.state] then
+    self.since[key] = clock.mono()
+    return lines.begun(event)
+  end
+  local elapsed = clock.mono() - (self.since[key] or 0)
+  if event.state ~= "waiting" or not event.detail or elapsed < PATIENCE then return nil end
+  return lines.in_flight(event, elapsed)
 end
 
 function Plain:sink(event)
   if event.type == "failure" then return self.write_error(lines.of(event)) end
   local stamp = event.time:sub(12, 19) .. " "
   local list = lines.of(event)
-  if #list == 0 then list = { plain_progress(event) } end
+  if #list == 0 then list = { plain_progress(self, event) } end
   if event.type == "text" then stamp = "" end
   local out = {}
   for i, line in ipairs(list) do out[i] = (line == "" and line or stamp .. line) .. "\n" end
@@ -170,16 +176,18 @@ end
 function M.open(json, options)
   options = options or {}
   local write, terminal = options.write or to_stdout, options.terminal
-  local write_error = options.write_error or to_stderr
   if terminal == nil then terminal = process.is_terminal(1) end
   if json then return setmetatable({ mode = "json", write = write }, Json) end
-  if not terminal then return setmetatable({ mode = "plain", write = write, write_error = write_error }, Plain) end
+  local face = { write = write, write_error = options.write_error or to_stderr }
+  if not terminal then
+    face.mode, face.since = "plain", {}
+    return setmetatable(face, Plain)
+  end
   local colour = options.colour
   if colour == nil then colour = (process.getenv("NO_COLOR") or "") == "" end
-  return setmetatable({
-    mode = "terminal", write = write, write_error = write_error, flying = {}, order = {}, shown = 0, colour = colour,
-    columns = options.columns or process.columns(),
-  }, Terminal)
+  face.mode, face.colour, face.columns = "terminal", colour, options.columns or process.columns()
+  face.flying, face.order, face.shown = {}, {}, 0
+  return setmetatable(face, Terminal)
 end
 
 return M

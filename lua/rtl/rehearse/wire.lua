@@ -94,7 +94,7 @@ function M.new(world)
     connect = function (wanted) return connect(world, wanted) end,
     describe = function ()
       return { name = ("rehearsal %s, seed %d"):format(world.title, world.seed),
-               unconfirmed = unconfirmed.list() }
+               option = "--rehearse", unconfirmed = unconfirmed.list() }
     end,
   }
 end
