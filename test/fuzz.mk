@@ -8,7 +8,8 @@ FUZZ_FLAGS   := -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitiz
 
 FUZZ_json      := modules/json/scan.c modules/json/print.c
 FUZZ_yaml      := $(addprefix modules/yaml/,prepare.c parse.c resolve.c write.c) \
-                  modules/json/scan.c modules/json/print.c modules/crypto/base64.c
+                  modules/json/scan.c modules/json/print.c modules/crypto/base64.c \
+                  modules/secret/secret.c
 FUZZ_xml       := modules/xml/xml.c modules/secret/secret.c
 FUZZ_websocket := modules/websocket/websocket.c modules/http/buffer.c modules/secret/secret.c
 FUZZ_archive   := $(addprefix modules/archive/,gzip.c tar.c names.c)

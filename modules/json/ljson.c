@@ -58,22 +58,11 @@ static void push_array(struct walk *w, cJSON *item, int secret) {
   }
 }
 
-/* Whether the key on top of the stack is one whose values are secret. */
-static int is_secret_key(const struct walk *w) {
-  if (w->hidden == 0) {
-    return 0;
-  }
-  lua_pushvalue(w->L, -1);
-  int found = lua_rawget(w->L, w->hidden) != LUA_TNIL;
-  lua_pop(w->L, 1);
-  return found;
-}
-
 static void push_object(struct walk *w, cJSON *item, int secret) {
   lua_createtable(w->L, 0, count(item));
   for (cJSON *child = item->child; child != NULL; child = child->next) {
     lua_pushlstring(w->L, child->string, (w->next++)->as.length);
-    push_value(w, child, secret || is_secret_key(w));
+    push_value(w, child, secret || rtl_is_secret_name(w->L, w->hidden));
     lua_rawset(w->L, -3);
   }
 }
@@ -107,25 +96,6 @@ static void push_value(struct walk *w, cJSON *item, int secret) {
   }
 }
 
-/* Pushes the set of the names in options.secret; its stack place, or 0 if there are none. */
-static int push_secret_keys(lua_State *L, int options) {
-  if (lua_isnoneornil(L, options)) {
-    return 0;
-  }
-  luaL_checktype(L, options, LUA_TTABLE);
-  if (lua_getfield(L, options, "secret") == LUA_TNIL) {
-    return 0;
-  }
-  luaL_argexpected(L, lua_istable(L, -1), options, "table with an array of names as 'secret'");
-  lua_newtable(L);
-  for (lua_Integer i = 1; lua_geti(L, -2, i) != LUA_TNIL; i++) {
-    lua_pushboolean(L, 1);
-    lua_rawset(L, -3);
-  }
-  lua_pop(L, 1);
-  return lua_gettop(L);
-}
-
 /*** json.decode(bytes, {secret = {name, …}}) → value or nil, err
  * Reads one JSON value from a string or a secret. Integers are exact to 64 bits (beyond that they
  * become floats), arrays are marked (rtl.array), null is rtl.null. The strings under the keys named
@@ -136,7 +106,7 @@ static int l_decode(lua_State *L) {
   struct json_error error;
   const char *text = rtl_check_bytes(L, 1, &size);
   lua_settop(L, 2);
-  struct walk w = {.L = L, .hidden = push_secret_keys(L, 2)};
+  struct walk w = {.L = L, .hidden = rtl_push_secret_names(L, 2)};
   struct json_doc *doc = push_doc(L);
   if (!json_parse(text, size, doc, &error)) {
     return rtl_fail_at(L, "RTL-DATA-001", error.message, error.line, error.column);

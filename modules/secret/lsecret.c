@@ -73,6 +73,34 @@ void rtl_push_bytes(lua_State *L, const char *bytes, size_t size, int hidden) {
   }
 }
 
+int rtl_push_secret_names(lua_State *L, int index) {
+  if (lua_isnoneornil(L, index)) {
+    return 0;
+  }
+  luaL_checktype(L, index, LUA_TTABLE);
+  if (lua_getfield(L, index, "secret") == LUA_TNIL) {
+    return 0;
+  }
+  luaL_argexpected(L, lua_istable(L, -1), index, "table with an array of names as 'secret'");
+  lua_newtable(L);
+  for (lua_Integer i = 1; lua_geti(L, -2, i) != LUA_TNIL; i++) {
+    lua_pushboolean(L, 1);
+    lua_rawset(L, -3);
+  }
+  lua_pop(L, 1);
+  return lua_gettop(L);
+}
+
+int rtl_is_secret_name(lua_State *L, int names) {
+  if (names == 0) {
+    return 0;
+  }
+  lua_pushvalue(L, -1);
+  int found = lua_rawget(L, names) != LUA_TNIL;
+  lua_pop(L, 1);
+  return found;
+}
+
 /*** secret.new(bytes) → secret
  * A secret with a copy of a string's (or another secret's) bytes. */
 static int l_new(lua_State *L) {

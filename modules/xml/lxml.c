@@ -40,23 +40,12 @@ static void push_attributes(lua_State *L, const struct xml_node *node) {
   }
 }
 
-/* Whether the name on top of the stack is in the set at stack place `hidden` (0: no set). */
-static int is_secret_name(lua_State *L, int hidden) {
-  if (hidden == 0) {
-    return 0;
-  }
-  lua_pushvalue(L, -1);
-  int found = lua_rawget(L, hidden) != LUA_TNIL;
-  lua_pop(L, 1);
-  return found;
-}
-
 /* Pushes a node's table. `secret`: it lies below a secret element. */
 static void push_node(lua_State *L, const struct xml_node *node, int hidden, int secret) {
   luaL_checkstack(L, 8, "XML");
   lua_createtable(L, 0, 3);
   push_text(L, node->name);
-  secret = secret || is_secret_name(L, hidden);
+  secret = secret || rtl_is_secret_name(L, hidden);
   lua_setfield(L, -2, "name");
   rtl_push_bytes(L, node->text.bytes, node->text.size, secret);
   lua_setfield(L, -2, "text");
@@ -67,21 +56,6 @@ static void push_node(lua_State *L, const struct xml_node *node, int hidden, int
     push_node(L, child, hidden, secret);
     lua_rawseti(L, -2, ++n);
   }
-}
-
-/* Pushes the set of the names in options.secret; its stack place, or 0 if there are none. */
-static int push_secret_names(lua_State *L, int options) {
-  if (lua_isnil(L, options) || lua_getfield(L, options, "secret") == LUA_TNIL) {
-    return 0;
-  }
-  luaL_argexpected(L, lua_istable(L, -1), options, "table with an array of names as 'secret'");
-  lua_newtable(L);
-  for (lua_Integer i = 1; lua_geti(L, -2, i) != LUA_TNIL; i++) {
-    lua_pushboolean(L, 1);
-    lua_rawset(L, -3);
-  }
-  lua_pop(L, 1);
-  return lua_gettop(L);
 }
 
 static size_t limit(lua_State *L, const char *name, lua_Integer otherwise) {
@@ -109,7 +83,7 @@ static int l_decode(lua_State *L) {
   luaL_argexpected(L, lua_isnil(L, 2) || lua_istable(L, 2), 2, "table");
   struct xml_limits limits = {limit(L, "depth", 256), limit(L, "size", 64 << 20), 0};
   luaL_argcheck(L, limits.depth <= 1000, 2, "a depth of at most 1000 expected");
-  int hidden = push_secret_names(L, 2);
+  int hidden = rtl_push_secret_names(L, 2);
   limits.wipe = hidden != 0 || lua_type(L, 1) != LUA_TSTRING;
   struct xml_doc *doc = push_doc(L);
   if (!xml_parse(text, size, &limits, doc, &error)) {

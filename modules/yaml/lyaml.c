@@ -33,40 +33,51 @@ static void set_metatable(lua_State *L, const char *name, lua_CFunction close) {
   lua_setmetatable(L, -2);
 }
 
-static void push_node(lua_State *L, const struct tree_node *node, int mark);
+/* The walk over a tree: stack places of the array mark and of the secret names (0: none). */
+struct walk {
+  lua_State *L;
+  int mark, hidden;
+};
 
-static void push_array(lua_State *L, const struct tree_node *node, int mark) {
+static void push_node(const struct walk *w, const struct tree_node *node, int secret);
+
+static void push_array(const struct walk *w, const struct tree_node *node, int secret) {
+  lua_State *L = w->L;
   size_t count = node->as.items.count;
   lua_createtable(L, (int)count, 0);
-  lua_pushvalue(L, mark);
+  lua_pushvalue(L, w->mark);
   lua_setmetatable(L, -2);
   for (size_t i = 0; i < count; i++) {
-    push_node(L, node->as.items.entries[i].value, mark);
+    push_node(w, node->as.items.entries[i].value, secret);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
 
-static void push_object(lua_State *L, const struct tree_node *node, int mark) {
+static void push_object(const struct walk *w, const struct tree_node *node, int secret) {
+  lua_State *L = w->L;
   lua_createtable(L, 0, (int)node->as.items.count);
   for (size_t i = 0; i < node->as.items.count; i++) {
     const struct tree_entry *entry = &node->as.items.entries[i];
-    push_node(L, entry->key, mark);
-    push_node(L, entry->value, mark);
+    push_node(w, entry->key, 0);
+    push_node(w, entry->value, secret || rtl_is_secret_name(L, w->hidden));
     lua_rawset(L, -3);
   }
 }
 
-/* Pushes a node's value; `mark` is the stack place of the array mark. */
-static void push_node(lua_State *L, const struct tree_node *node, int mark) {
+/* Pushes a node's value; `secret`: it lies below a secret key. */
+static void push_node(const struct walk *w, const struct tree_node *node, int secret) {
+  lua_State *L = w->L;
   luaL_checkstack(L, 6, "YAML");
   switch (node->kind) {
     case TREE_NULL: rtl_push_null(L); break;
     case TREE_BOOL: lua_pushboolean(L, node->as.truth); break;
     case TREE_INTEGER: lua_pushinteger(L, node->as.integer); break;
     case TREE_FLOAT: lua_pushnumber(L, node->as.number); break;
-    case TREE_STRING: lua_pushlstring(L, node->as.string.bytes, node->as.string.size); break;
-    case TREE_ARRAY: push_array(L, node, mark); break;
-    case TREE_OBJECT: push_object(L, node, mark); break;
+    case TREE_STRING:
+      rtl_push_bytes(L, node->as.string.bytes, node->as.string.size, secret);
+      break;
+    case TREE_ARRAY: push_array(w, node, secret); break;
+    case TREE_OBJECT: push_object(w, node, secret); break;
   }
 }
 
@@ -85,30 +96,36 @@ static void push_warnings(lua_State *L, const struct tree *tree) {
   }
 }
 
-/* Parses argument 1 into a tree pushed at 2, the array mark at 3; NULL with nil, err pushed. */
-static struct tree *parse(lua_State *L) {
+/* Parses argument 1 into a tree that it pushes, and prepares the walk; NULL with nil, err pushed. */
+static struct tree *parse(lua_State *L, struct walk *w) {
   size_t size;
   struct tree_error error;
   const char *text = rtl_check_bytes(L, 1, &size);
-  lua_settop(L, 1);
+  lua_settop(L, 2);
+  w->L = L;
+  w->hidden = rtl_push_secret_names(L, 2);
+  int wipe = w->hidden != 0 || lua_type(L, 1) != LUA_TSTRING;
   struct tree *tree = lua_newuserdatauv(L, sizeof *tree, 0);
   memset(tree, 0, sizeof *tree);
   set_metatable(L, TREE, tree_close);
   rtl_push_array_mark(L);
-  if (!tree_parse(text, size, tree, &error)) {
+  w->mark = lua_gettop(L);
+  if (!tree_parse(text, size, wipe, tree, &error)) {
     rtl_fail_at(L, "RTL-DATA-002", error.message, error.line, error.column);
     return NULL;
   }
   return tree;
 }
 
-/*** yaml.decode(bytes) → value, warnings or nil, err
+/*** yaml.decode(bytes, {secret = {name, …}}) → value, warnings or nil, err
  * Reads the one document of a text as kubectl would: null is rtl.null, arrays are marked, keys stay
  * the text that was written. No document gives null; several are an error. `warnings` is an array
- * of {line, column, message} for scalars that were likely meant as strings.
+ * of {line, column, message} for scalars that were likely meant as strings. The strings under the
+ * keys named in `secret`, at any depth, become rtl.native.secret.
  * Malformed text: nil and an error RTL-DATA-002 with line and column. */
 static int l_decode(lua_State *L) {
-  struct tree *tree = parse(L);
+  struct walk w;
+  struct tree *tree = parse(L, &w);
   if (tree == NULL) {
     return 2; /* nil err */
   }
@@ -120,25 +137,26 @@ static int l_decode(lua_State *L) {
   if (tree->count == 0) {
     rtl_push_null(L);
   } else {
-    push_node(L, tree->documents[0], 3);
+    push_node(&w, tree->documents[0], 0);
   }
   push_warnings(L, tree);
   tree_free(tree);
   return 2; /* value warnings */
 }
 
-/*** yaml.decode_all(bytes) → array, info or nil, err
- * Reads all documents. Those that are null or hold only comments are left out and counted in
+/*** yaml.decode_all(bytes, {secret = {name, …}}) → array, info or nil, err
+ * Reads all documents, as decode does. Those that are null or hold only comments are left out and counted in
  * `info.empty`; info.warnings as for decode. */
 static int l_decode_all(lua_State *L) {
-  struct tree *tree = parse(L);
+  struct walk w;
+  struct tree *tree = parse(L, &w);
   if (tree == NULL) {
     return 2; /* nil err */
   }
   lua_createtable(L, (int)tree->count, 0);
   rtl_mark_array(L, -1);
   for (size_t i = 0; i < tree->count; i++) {
-    push_node(L, tree->documents[i], 3);
+    push_node(&w, tree->documents[i], 0);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_createtable(L, 0, 2);

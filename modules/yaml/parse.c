@@ -1,5 +1,6 @@
 /* libyaml's events to a tree. */
 #include "crypto/base64.h"
+#include "secret/secret.h"
 #include "yaml/yaml.h"
 
 #include <stdio.h>
@@ -89,8 +90,15 @@ static int parser_failed(struct reader *r) {
   return 0;
 }
 
+static void forget_event(struct reader *r) {
+  if (r->tree->wipe && r->event.type == YAML_SCALAR_EVENT) {
+    rtl_wipe(r->event.data.scalar.value, r->event.data.scalar.length);
+  }
+}
+
 /* Moves on to the next event. */
 static int advance(struct reader *r) {
+  forget_event(r);
   yaml_event_delete(&r->event);
   return yaml_parser_parse(&r->parser, &r->event) ? 1 : parser_failed(r);
 }
@@ -537,6 +545,12 @@ static int read_stream(struct reader *r) {
 }
 
 static void reader_free(struct reader *r) {
+  yaml_parser_t *p = &r->parser;
+  if (r->tree->wipe) {
+    rtl_wipe(p->buffer.start, (size_t)(p->buffer.end - p->buffer.start));
+    rtl_wipe(p->raw_buffer.start, (size_t)(p->raw_buffer.end - p->raw_buffer.start));
+  }
+  forget_event(r);
   yaml_event_delete(&r->event);
   yaml_parser_delete(&r->parser);
   for (size_t i = 0; i < r->anchor_count; i++) {
@@ -545,8 +559,9 @@ static void reader_free(struct reader *r) {
   free(r);
 }
 
-int tree_parse(const char *text, size_t size, struct tree *tree, struct tree_error *error) {
-  memset(tree, 0, sizeof *tree);
+int tree_parse(const char *text, size_t size, int wipe, struct tree *tree,
+               struct tree_error *error) {
+  *tree = (struct tree){.wipe = wipe};
   memset(error, 0, sizeof *error);
   struct reader *r = calloc(1, sizeof *r);
   if (r == NULL || !yaml_parser_initialize(&r->parser)) {
@@ -563,6 +578,9 @@ int tree_parse(const char *text, size_t size, struct tree *tree, struct tree_err
     yaml_parser_set_input_string(&r->parser, (const unsigned char *)copy, size);
     done = read_stream(r);
   }
+  if (copy != NULL && wipe) {
+    rtl_wipe(copy, size);
+  }
   free(copy);
   reader_free(r);
   if (!done) {
@@ -574,6 +592,9 @@ int tree_parse(const char *text, size_t size, struct tree *tree, struct tree_err
 void tree_free(struct tree *tree) {
   while (tree->blocks != NULL) {
     struct tree_block *next = tree->blocks->next;
+    if (tree->wipe) {
+      rtl_wipe(tree->blocks->bytes, tree->blocks->used);
+    }
     free(tree->blocks);
     tree->blocks = next;
   }

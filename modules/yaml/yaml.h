@@ -57,11 +57,14 @@ struct tree {
   struct tree_warning *warnings;
   size_t warning_count;
   struct tree_block *blocks;
+  int wipe;
 };
 
 /* Reads `text` (borrowed) into `tree`, which the caller frees. 1, or 0 with `error` filled and
- * nothing to free. */
-int tree_parse(const char *text, size_t size, struct tree *tree, struct tree_error *error);
+ * nothing to free. `wipe`: what holds text is overwritten when it is freed (but for what libyaml
+ * leaves behind when one of its buffers moves). */
+int tree_parse(const char *text, size_t size, int wipe, struct tree *tree,
+               struct tree_error *error);
 void tree_free(struct tree *tree); /* fine on a zeroed or freed one */
 
 /* The stage before: a malloc'ed copy of the text, given to the caller, without the byte order marks

@@ -1,6 +1,6 @@
 /* libFuzzer target of the YAML core: what it reads, it must write so that it reads the same again.
  * Sources: modules/yaml/{prepare,parse,resolve,write}.c modules/json/{scan,print}.c
- * modules/crypto/base64.c -lyaml -lcjson */
+ * modules/crypto/base64.c modules/secret/secret.c -lyaml -lcjson */
 #include "json/json.h"
 #include "yaml/yaml.h"
 
@@ -115,7 +115,7 @@ static void check_round(const struct tree *tree) {
     }
   }
   const char *text = tree_writer_finish(w, &size);
-  if (text == NULL || !tree_parse(text, size, &again, &error) || again.count != tree->count) {
+  if (text == NULL || !tree_parse(text, size, 1, &again, &error) || again.count != tree->count) {
     abort();
   }
   for (size_t i = 0; i < tree->count; i++) {
@@ -130,7 +130,7 @@ static void check_round(const struct tree *tree) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   struct tree tree;
   struct tree_error error;
-  if (!tree_parse((const char *)bytes, size, &tree, &error)) {
+  if (!tree_parse((const char *)bytes, size, 0, &tree, &error)) {
     if (error.line == 0 || error.column == 0 || error.message[0] == '\0') {
       abort();
     }

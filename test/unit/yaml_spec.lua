@@ -105,6 +105,17 @@ describe("yaml.decode", function ()
     assert.equal(100001, #(yaml.decode(table.concat(lines, "\n"))))
   end)
 
+  it("makes secrets of the values under named keys", function ()
+    local v = yaml.decode("users:\n- name: a\n  user:\n    token: abc\n    keys: [1, x]\n",
+      { secret = { "token", "keys" } })
+    assert.equal("a", v.users[1].name)
+    assert.is_true(v.users[1].user.token:equals "abc")
+    assert.equal(1, v.users[1].user.keys[1])
+    assert.is_true(v.users[1].user.keys[2]:equals "x")
+    assert.is_true(yaml.decode_all("token: abc", { secret = { "token" } })[1].token:equals "abc")
+    assert.is_nil((yaml.decode("token: [abc", { secret = { "token" } })))
+  end)
+
   it("raises on misuse, naming the argument", function ()
     assert.error_matches(function () yaml.decode(1) end, "bad argument #1 to 'decode'")
     assert.equal(1, yaml.decode(secret.new "a: 1").a)
