@@ -15,7 +15,8 @@ local function key_of(event)
 end
 
 local function row(sign, key, word, rest)
-  return ("  %s %s %s%s"):format(sign, text.pad(key, KEY_WIDTH), text.pad(word, 9), rest)
+  local line = ("  %s %s %s%s"):format(sign, text.pad(key, KEY_WIDTH), text.pad(word, 9), rest)
+  return (line:gsub("%s+$", ""))
 end
 
 local function short_error(e)

@@ -83,9 +83,27 @@ end
 local GROUP_FILTERS = { ["group-id"] = "GroupId", ["group-name"] = "GroupName",
   ["vpc-id"] = "VpcId", ["owner-id"] = "OwnerId", description = "Description" }
 
+-- The groups that a group's rules of one side name.
+local function named_groups(region, side)
+  return function (item)
+    local ids = array {}
+    for _, permission in ipairs(shown(region, item)[side] or {}) do
+      for _, pair in ipairs(permission.UserIdGroupPairs or {}) do ids[#ids + 1] = pair.GroupId end
+    end
+    return ids
+  end
+end
+
+local function group_filters(region)
+  return setmetatable({
+    ["ip-permission.group-id"] = named_groups(region, "IpPermissions"),
+    ["egress.ip-permission.group-id"] = named_groups(region, "IpPermissionsEgress"),
+  }, { __index = GROUP_FILTERS })
+end
+
 function ops.describe_security_groups(call, p)
   local list, refused = common.select(call.region.security_groups, { ids = p.GroupIds,
-    filters = p.Filters, missing = "InvalidGroup.NotFound", known = GROUP_FILTERS })
+    filters = p.Filters, missing = "InvalidGroup.NotFound", known = group_filters(call.region) })
   if not list then return nil, refused end
   local out = array {}
   for i, group in ipairs(list) do out[i] = shown(call.region, group) end
