@@ -215,7 +215,6 @@ local function carry_out(run, p)
     if done then return p end
     local text = problem.replan and recover(run, problem)
     if not text then error(problem, 0) end
-    run:note(tostring(problem.message), { sign = "✗" })
     run:note(text, { sign = "→" })
     p = read_plan(run)
     refuse_problems(run, p)
