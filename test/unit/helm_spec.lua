@@ -7,6 +7,7 @@ local fs = require "rtl.fs"
 local goyaml = require "rtl.helm.goyaml"
 local helm = require "rtl.helm"
 local json = require "rtl.native.json"
+local null = require "rtl.null"
 local yaml = require "rtl.native.yaml"
 
 -- A chart in memory from { path = text }.
@@ -126,6 +127,65 @@ describe("a chart", function ()
       ["Chart.yaml"] = "name: c\nversion: 1.0.0\nkubeVersion: '>=1.40'\n" })
     local _, problem = helm.render(chart, { name = "r", namespace = "n", kube_version = "v1.36.0" })
     assert.equal("RTL-HELM-008", problem.code)
+  end)
+end)
+
+describe("a chart with a schema", function ()
+  local schema = [[{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
+    "required": ["name"], "additionalProperties": false, "definitions": {"port": {"type": "integer",
+    "minimum": 1, "maximum": 65535}}, "properties": {"name": {"type": "string", "minLength": 1,
+    "pattern": "^[a-z]+$"}, "port": {"$ref": "#/definitions/port"}, "global": {}, "kind": {"enum":
+    ["a", 2]}, "list": {"type": "array", "items": {"type": ["string", "null"]}, "uniqueItems": true,
+    "maxItems": 2}, "either": {"oneOf": [{"type": "boolean"}, {"type": "object",
+    "required": ["x"]}]}, "map": {"patternProperties": {"^x-": {"type": "number"}},
+    "additionalProperties": {"type": "string"}}, "when": {"if": {"type": "string"},
+    "then": {"minLength": 2}, "else": {"not": {"const": 7}}}}}]]
+  local function try(values, schema_text)
+    return render("a: 1", values, { ["values.schema.json"] = schema_text or schema })
+  end
+
+  it("takes values that fit", function ()
+    for _, values in ipairs { { name = "x" },
+      { name = "x", port = 80, kind = 2, either = { x = 1 } },
+      { name = "x", list = array { "a", null }, map = { ["x-a"] = 1.5, b = "c" }, when = 8 },
+      { name = "x", when = "ab", either = true } } do
+      assert(try(values))
+    end
+  end)
+
+  it("refuses others and names the field", function ()
+    local cases = {
+      { {}, "(root): name is required" },
+      { { name = "" }, "name: must have at least 1 characters" },
+      { { name = "X" }, "name: does not match ^[a-z]+$" },
+      { { name = "x", port = 1.5 }, "port: must be integer" },
+      { { name = "x", port = 70000 }, "port: must be at most 65535" },
+      { { name = "x", odd = 1 }, "(root): Additional property odd is not allowed" },
+      { { name = "x", kind = "b" }, "kind: must be one of" },
+      { { name = "x", list = array { 1 } }, "list.0: must be string or null" },
+      { { name = "x", list = array { "a", "a" } }, "list: must not have equal items" },
+      { { name = "x", list = array { "a", "b", "c" } }, "list: must have at most 2 items" },
+      { { name = "x", either = {} }, "either: must fit exactly one alternative, fits 0" },
+      { { name = "x", map = { ["x-a"] = "s" } }, "map.x-a: must be number" },
+      { { name = "x", map = { a = 1 } }, "map.a: must be string" },
+      { { name = "x", when = "a" }, "when: must have at least 2 characters" },
+      { { name = "x", when = 7 }, "when: is what the schema excludes" },
+    }
+    for _, case in ipairs(cases) do
+      local r, problem = try(case[1])
+      assert.is_nil(r)
+      assert.equal("RTL-HELM-009", problem.code)
+      assert.matches(case[2], problem.message, 1, true)
+    end
+  end)
+
+  it("refuses words it does not know, instead of passing them", function ()
+    for _, bad in ipairs { '{"dependentSchemas": {}}', '{"$ref": "http://x/y"}',
+      '{"$ref": "#/none"}', "{" } do
+      local _, problem = try({}, bad)
+      assert.equal("RTL-HELM-005", problem.code)
+      assert.matches("^schema: ", problem.message)
+    end
   end)
 end)
 

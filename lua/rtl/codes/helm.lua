@@ -46,4 +46,10 @@ return {
     cause = "kubeVersion in Chart.yaml excludes the cluster's version.",
     next = "Choose another version of the chart or of the cluster.",
   },
+  ["RTL-HELM-009"] = {
+    title = "Values are not what the chart's schema allows",
+    cause = "values.schema.json of the chart refuses a value: a wrong type, a missing or unknown "
+      .. "field.",
+    next = "The message names the field; see the chart's values.yaml.",
+  },
 }

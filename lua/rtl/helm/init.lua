@@ -10,6 +10,7 @@ local go = require "rtl.helm.go"
 local manifest = require "rtl.helm.manifest"
 local release = require "rtl.helm.release"
 local repo = require "rtl.helm.repo"
+local schema = require "rtl.helm.schema"
 local semver = require "rtl.helm.semver"
 local values = require "rtl.helm.values"
 local yaml = require "rtl.native.yaml"
@@ -104,6 +105,8 @@ end
 
 local function rendered_files(chart, args, kube_version)
   local prepared, vals = values.prepare(chart, args.values)
+  local right, wrong = schema.check(prepared, vals)
+  if not right then return nil, wrong end
   local upgrade = args.upgrade or false
   local about = { Name = args.name, Namespace = args.namespace, IsUpgrade = upgrade,
     IsInstall = not upgrade,
@@ -117,7 +120,7 @@ end
 -- upgrade, revision. Returns { objects (install order, no hooks), sources[object] = file, crds (to
 -- be applied first), hooks, manifest (helm's text), notes } or nil, err: RTL-HELM-005 with file,
 -- line and template; 006 what a template makes is no YAML object; 008 the chart refuses this
--- Kubernetes.
+-- Kubernetes; 009 its schema refuses the values.
 function M.render(chart, args)
   if type(chart) ~= "table" or not chart.templates then
     error("bad argument #1 to 'render' (chart expected)", 2)
@@ -133,6 +136,7 @@ function M.render(chart, args)
   end
   local ok, prepared, files = pcall(rendered_files, chart, args, kube_version)
   if not ok then return nil, template_error(prepared, chart) end
+  if not prepared then return nil, files end
   local crds, sources = read_crds(prepared)
   if not crds then return nil, sources end
   return result(prepared, files, sources, crds)

@@ -76,7 +76,7 @@ local function open(client, options, what)
     elseif #protocols == 2 and old_server(problem) then
       protocols = { PROTOCOLS[2] }
     elseif not last and (problem.status == 429 or problem.status == 503
-      or problem.retryable and problem.sent == false) then
+      or problem.retryable and not problem.sent) then
       task.sleep(request.back_off(count))
     else
       return nil, refusal(problem, what)

@@ -161,7 +161,7 @@ end
 -- surely never arrived.
 local function wire_retry(problem, kind)
   if not problem.retryable then return false end
-  return kind ~= "once" or problem.sent == false
+  return kind ~= "once" or not problem.sent
 end
 
 -- 429 was turned away at the door; after a 5xx the server may have done it.

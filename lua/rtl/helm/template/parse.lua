@@ -279,8 +279,8 @@ function item_list(parser)
   end
 end
 
--- The definitions of a text, in order. A chart is rendered for the plan and again to install it: what
--- was parsed once is kept, up to a number of texts.
+-- The definitions of a text, in order. A chart is rendered for the plan and again to install it:
+-- what was parsed once is kept, up to a number of texts.
 local kept, count, MOST = {}, 0, 400
 
 local function definitions_of(source, has_function)
@@ -304,11 +304,11 @@ function M.parse(source, file, name, defines, has_function)
     if type(problem) == "table" and problem.helm then problem.file = problem.file or file end
     error(problem, 0)
   end
-  for _, definition in ipairs(definitions) do
-    local known = definition.name or name
+  for _, d in ipairs(definitions) do
+    local known = d.name or name
     -- An empty definition does not replace one that is there (Go's rule).
-    if not (definition.empty and defines[known]) then
-      defines[known] = { name = known, file = file, list = definition.list }
+    if not (d.empty and defines[known]) then
+      defines[known] = { name = known, file = file, list = d.list }
     end
   end
 end
