@@ -277,12 +277,30 @@ static int is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/* cJSON says of a failed allocation that the text is wrong; so its allocations are watched. */
+static int starved;
+
+static void *watched_malloc(size_t size) {
+  void *block = malloc(size);
+  starved = starved || block == NULL;
+  return block;
+}
+
+static cJSON *parse(const char *text, size_t size, const char **stop) {
+  cJSON_Hooks watched = {watched_malloc, free};
+  starved = 0;
+  cJSON_InitHooks(&watched);
+  cJSON *root = cJSON_ParseWithLengthOpts(text, size, stop, 0);
+  cJSON_InitHooks(NULL);
+  return root;
+}
+
 int json_parse(const char *text, size_t size, struct json_doc *doc, struct json_error *error) {
   const char *stop = text;
   if (!json_scan(text, size, doc, error)) {
     return 0;
   }
-  doc->root = cJSON_ParseWithLengthOpts(text, size, &stop, 0);
+  doc->root = parse(text, size, &stop);
   const char *parsed = stop;
   while (doc->root != NULL && stop < text + size && is_space(*stop)) {
     stop++;
@@ -290,7 +308,8 @@ int json_parse(const char *text, size_t size, struct json_doc *doc, struct json_
   if (doc->root != NULL && stop == text + size) {
     return 1;
   }
-  error->message = doc->root != NULL ? "text goes on after the value"
+  error->message = starved             ? "not enough memory"
+                   : doc->root != NULL ? "text goes on after the value"
                    : size == 0       ? "no JSON: the text is empty"
                                      : "unexpected token, or the text is cut short";
   place(text, doc->root != NULL || parsed <= text + size ? stop : text, error);

@@ -31,7 +31,8 @@ static int append(void *data, unsigned char *bytes, size_t size) {
 
 static int emit(struct tree_writer *w, int made, yaml_event_t *event) {
   if (!made || !yaml_emitter_emit(&w->emitter, event)) {
-    w->problem = w->emitter.problem != NULL ? w->emitter.problem : "not enough memory";
+    int starved = w->emitter.problem == NULL || w->emitter.error == YAML_WRITER_ERROR;
+    w->problem = starved ? "not enough memory" : w->emitter.problem;
     return 0;
   }
   return 1;
