@@ -7,7 +7,8 @@ FUZZ_FLAGS   := -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitiz
                 -fno-omit-frame-pointer
 
 FUZZ_json      := modules/json/scan.c modules/json/print.c
-FUZZ_yaml      := $(addprefix modules/yaml/,prepare.c parse.c resolve.c write.c) \
+FUZZ_yaml      := $(addprefix modules/yaml/,memory.c prepare.c parse.c resolve.c \
+                    write.c) \
                   modules/json/scan.c modules/json/print.c modules/crypto/base64.c \
                   modules/secret/secret.c
 FUZZ_xml       := modules/xml/xml.c modules/secret/secret.c

@@ -96,7 +96,8 @@ static void push_warnings(lua_State *L, const struct tree *tree) {
   }
 }
 
-/* Parses argument 1 into a tree that it pushes, and prepares the walk; NULL with nil, err pushed. */
+/* Parses argument 1 into a tree that it pushes, and prepares the walk; else NULL, with nil and err
+ * pushed. */
 static struct tree *parse(lua_State *L, struct walk *w) {
   size_t size;
   struct tree_error error;
@@ -145,8 +146,8 @@ static int l_decode(lua_State *L) {
 }
 
 /*** yaml.decode_all(bytes, {secret = {name, …}}) → array, info or nil, err
- * Reads all documents, as decode does. Those that are null or hold only comments are left out and counted in
- * `info.empty`; info.warnings as for decode. */
+ * Reads all documents, as decode does. Those that are null or hold only comments are left out and
+ * counted in `info.empty`; info.warnings as for decode. */
 static int l_decode_all(lua_State *L) {
   struct walk w;
   struct tree *tree = parse(L, &w);

@@ -8,15 +8,6 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { BLOCK_SIZE = 1 << 16 };
-
-/* Memory that is freed all at once. */
-struct tree_block {
-  struct tree_block *next;
-  size_t used, size;
-  max_align_t bytes[];
-};
-
 struct anchor {
   char *name;
   const struct tree_node *node; /* NULL while its value is being read */
@@ -40,25 +31,6 @@ struct entries {
 };
 
 static const struct tree_node *read_value(struct reader *r, int depth);
-
-static void *allocate(struct tree *tree, size_t size) {
-  size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
-  struct tree_block *block = tree->blocks;
-  if (block == NULL || block->size - block->used < size) {
-    size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
-    block = malloc(sizeof *block + room);
-    if (block == NULL) {
-      return NULL;
-    }
-    block->next = tree->blocks;
-    block->used = 0;
-    block->size = room;
-    tree->blocks = block;
-  }
-  void *result = (char *)block->bytes + block->used;
-  block->used += size;
-  return result;
-}
 
 /* Says what is wrong at a mark of libyaml's, unless something was said already. Returns NULL. */
 static void *fail(struct reader *r, const yaml_mark_t *mark, const char *message) {
@@ -129,7 +101,7 @@ static void warn(struct reader *r, const char *message) {
 }
 
 static struct tree_node *new_node(struct reader *r, enum tree_kind kind) {
-  struct tree_node *node = allocate(r->tree, sizeof *node);
+  struct tree_node *node = tree_allocate(r->tree, sizeof *node);
   if (node == NULL) {
     return no_memory(r);
   }
@@ -211,7 +183,7 @@ static const char *short_tag(const yaml_char_t *tag) {
 }
 
 static int set_string(struct reader *r, struct tree_node *node, const char *bytes, size_t size) {
-  char *copy = allocate(r->tree, size + 1);
+  char *copy = tree_allocate(r->tree, size + 1);
   if (copy == NULL) {
     no_memory(r);
     return 0;
@@ -225,8 +197,8 @@ static int set_string(struct reader *r, struct tree_node *node, const char *byte
 }
 
 static int set_binary(struct reader *r, struct tree_node *node, const char *text, size_t size) {
-  char *packed = allocate(r->tree, size + 1);
-  char *bytes = allocate(r->tree, base64_decoded_room(size));
+  char *packed = tree_allocate(r->tree, size + 1);
+  char *bytes = tree_allocate(r->tree, base64_decoded_room(size));
   size_t used = 0;
   if (packed == NULL || bytes == NULL) {
     no_memory(r);
@@ -322,7 +294,7 @@ static int add_entry(struct reader *r, struct entries *list, struct tree_entry e
 /* Moves the entries read into the node. */
 static int take_entries(struct reader *r, struct tree_node *node, struct entries *list) {
   size_t size = list->count * sizeof *list->items;
-  node->as.items.entries = allocate(r->tree, size);
+  node->as.items.entries = tree_allocate(r->tree, size);
   if (node->as.items.entries == NULL) {
     no_memory(r);
     return 0;
@@ -587,18 +559,4 @@ int tree_parse(const char *text, size_t size, int wipe, struct tree *tree,
     tree_free(tree);
   }
   return done;
-}
-
-void tree_free(struct tree *tree) {
-  while (tree->blocks != NULL) {
-    struct tree_block *next = tree->blocks->next;
-    if (tree->wipe) {
-      rtl_wipe(tree->blocks->bytes, tree->blocks->used);
-    }
-    free(tree->blocks);
-    tree->blocks = next;
-  }
-  free(tree->documents);
-  free(tree->warnings);
-  memset(tree, 0, sizeof *tree);
 }

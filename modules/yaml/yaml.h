@@ -67,6 +67,9 @@ int tree_parse(const char *text, size_t size, int wipe, struct tree *tree,
                struct tree_error *error);
 void tree_free(struct tree *tree); /* fine on a zeroed or freed one */
 
+/* Memory that lives as long as the tree; NULL when out of memory. */
+void *tree_allocate(struct tree *tree, size_t size);
+
 /* The stage before: a malloc'ed copy of the text, given to the caller, without the byte order marks
  * that begin documents; `size` is adjusted. NULL, with `error` filled, when a line begins with
  * '---' and text right after it. */
