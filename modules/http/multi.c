@@ -33,6 +33,15 @@ static void on_ready(struct rtl_watch *watch, uint32_t events) {
   act(watch->data, watch->fd, seen); /* may free the watch */
 }
 
+static void end_doomed(struct rtl_timer *timer) {
+  struct rtl_multi *self = timer->data;
+  struct rtl_transfer *transfer = self->doomed;
+  self->doomed = NULL;
+  if (transfer != NULL) {
+    transfer->done(transfer, CURLE_OUT_OF_MEMORY);
+  }
+}
+
 static void on_fire(struct rtl_timer *timer) {
   act(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
@@ -72,18 +81,26 @@ static int watch_socket(struct rtl_multi *self, curl_socket_t socket, int what) 
   return 0;
 }
 
+/* Told of a failure, libcurl would give up the whole multi; this way one transfer ends. */
+static void doom(struct rtl_multi *self, CURL *easy) {
+  rtl_curl.curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self->doomed);
+  rtl_loop_timer_set(rtl_loop_default(), &self->end, rtl_loop_now());
+}
+
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *data, void *assigned) {
   struct rtl_multi *self = data;
   struct rtl_watch *watch = assigned;
-  (void)easy;
+  int result = 0;
   if (what != CURL_POLL_REMOVE) {
-    return watch != NULL ? rtl_loop_rewatch(rtl_loop_default(), watch, wanted(what))
-                         : watch_socket(self, socket, what);
-  }
-  if (watch != NULL) {
+    result = watch != NULL ? rtl_loop_rewatch(rtl_loop_default(), watch, wanted(what))
+                           : watch_socket(self, socket, what);
+  } else if (watch != NULL) {
     rtl_curl.curl_multi_assign(self->handle, socket, NULL);
     rtl_loop_unwatch(rtl_loop_default(), watch);
     free(watch);
+  }
+  if (result != 0) {
+    doom(self, easy);
   }
   return 0;
 }
@@ -101,6 +118,7 @@ const char *rtl_multi_open(struct rtl_multi *self) {
     return "out of memory or descriptors";
   }
   self->timer = (struct rtl_timer){.fire = on_fire, .data = self};
+  self->end = (struct rtl_timer){.fire = end_doomed, .data = self};
   rtl_curl.curl_multi_setopt(self->handle, CURLMOPT_SOCKETFUNCTION, on_socket);
   rtl_curl.curl_multi_setopt(self->handle, CURLMOPT_SOCKETDATA, self);
   rtl_curl.curl_multi_setopt(self->handle, CURLMOPT_TIMERFUNCTION, on_timer);
@@ -114,6 +132,7 @@ void rtl_multi_close(struct rtl_multi *self) {
   if (self->handle != NULL && self->live == 0) {
     rtl_curl.curl_multi_cleanup(self->handle);
     rtl_loop_timer_clear(rtl_loop_default(), &self->timer);
+    rtl_loop_timer_clear(rtl_loop_default(), &self->end);
     self->handle = NULL;
   }
 }
@@ -137,6 +156,9 @@ void rtl_transfer_end(struct rtl_transfer *self) {
   rtl_curl.curl_easy_cleanup(self->easy);
   self->easy = NULL;
   self->multi->live--;
+  if (self->multi->doomed == self) {
+    self->multi->doomed = NULL;
+  }
 }
 
 curl_socket_t rtl_multi_socket(void *unused, curlsocktype purpose, struct curl_sockaddr *address) {

@@ -9,14 +9,14 @@
 #include "http/curl.h"
 #include "loop/loop.h"
 
+struct rtl_transfer;
+
 struct rtl_multi {
   CURLM *handle; /* NULL: closed; a zeroed struct is closed */
-  struct rtl_timer timer;
-  size_t live; /* transfers in it */
+  struct rtl_timer timer, end;
+  size_t live;                 /* transfers in it */
+  struct rtl_transfer *doomed; /* its socket can't be watched: to be ended outside of libcurl */
 };
-
-/* The one for requests. */
-extern struct rtl_multi rtl_multi_shared;
 
 /* What every easy handle in a multi belongs to; first member of its owner. */
 struct rtl_transfer {
@@ -24,6 +24,9 @@ struct rtl_transfer {
   CURL *easy; /* NULL: not in the multi */
   void (*done)(struct rtl_transfer *self, CURLcode result);
 };
+
+/* The one for requests. */
+extern struct rtl_multi rtl_multi_shared;
 
 /* Loads libcurl and opens the multi, if need be; it must not move until it is closed. NULL, or why
  * not (a static text). */
