@@ -35,13 +35,26 @@ for name in ([[
 
 local SUFFIXES = { "_TOKEN", "_SECRET", "_PASSWORD", "_API_KEY", "_SECRET_KEY" }
 
-local function is_secret_name(name)
+-- Names seen, so that each is looked at once; emptied when it grows large.
+local known_names, known_count = {}, 0
+
+local function looks_secret(name)
   if NAMES[name:lower():gsub("-", "_") .. ""] then return true end
   if name:find "[^A-Z0-9_]" then return false end
   for _, suffix in ipairs(SUFFIXES) do
     if name:sub(-#suffix) == suffix then return true end
   end
   return false
+end
+
+local function is_secret_name(name)
+  local known = known_names[name]
+  if known == nil then
+    if known_count == 2000 then known_names, known_count = {}, 0 end
+    known = looks_secret(name)
+    known_names[name], known_count = known, known_count + 1
+  end
+  return known
 end
 
 local function named(name, between, value)
@@ -88,7 +101,7 @@ local SHAPES = {
 }
 
 -- name = value, name: value, "name":"value", also with the quotes escaped.
-local PAIR = [[([%w_%-]+)(\*["']?%s*[:=]%s*\*["']?)([^%s"'\,&;}<?]+)]]
+local PAIR = [[%f[%w_%-]([%w_%-]+)(\*["']?%s*[:=]%s*\*["']?)([^%s"'\,&;}<?]+)]]
 
 --- The text with all secrets replaced by "<secret>"; access key ids keep their ends.
 -- Other values than strings go through tostring.
