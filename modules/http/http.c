@@ -247,7 +247,7 @@ static CURLcode set_method(CURL *easy, const struct rtl_http_options *options) {
   SET(CURLOPT_CUSTOMREQUEST, options->method);
   SET(CURLOPT_HTTPHEADER, options->headers);
   SET(CURLOPT_FOLLOWLOCATION, 0L);
-  SET(CURLOPT_BUFFERSIZE, options->gzip ? 16384L : 65536L); /* what swells is one of these at once */
+  SET(CURLOPT_BUFFERSIZE, options->gzip ? 16384L : 65536L); /* one of these swells at once */
   if (options->gzip) {
     SET(CURLOPT_ACCEPT_ENCODING, "gzip");
   }
