@@ -316,6 +316,55 @@ class World:
             "associatedAccessPolicies": rows,
         }
 
+    def eks_DisassociateAccessPolicy(self, p):
+        policies = self.objects[self.region, "policy", p["clusterName"], p["principalArn"]]
+        if policies.pop(p["policyArn"], None) is None:
+            raise AwsError("ResourceNotFoundException", "The policy is not associated", 404)
+        return {}
+
+    def eks_UpdateAccessEntry(self, p):
+        entry = self.found("AccessEntry", p, "principalArn")
+        entry.update({k: p[k] for k in ("kubernetesGroups", "username") if k in p})
+        return {"accessEntry": entry}
+
+    def eks_UpdateAddon(self, p):
+        addon = self.found("Addon", p, "addonName")
+        known = ("addonVersion", "serviceAccountRoleArn", "configurationValues")
+        addon.update({k: p[k] for k in known if k in p})
+        return {"update": self.update_of("AddonUpdate")}
+
+    def eks_UpdateNodegroupVersion(self, p):
+        return {"update": self.update_of("VersionUpdate")}
+
+    def eks_DescribeUpdate(self, p):
+        """Every update has ended well by the time that somebody asks."""
+        update = {**self.update_of("ConfigUpdate"), "id": p["updateId"], "status": "Successful"}
+        return {"update": update}
+
+    def found(self, kind, p, key):
+        store = self.objects[self.region, kind, p["clusterName"]]
+        if p[key] not in store:
+            raise AwsError("ResourceNotFoundException", f"No {kind} found: {p[key]}", 404)
+        return store[p[key]]
+
+    @staticmethod
+    def update_of(kind):
+        update = {"id": str(uuid.uuid4()), "status": "InProgress", "type": kind}
+        return {**update, "params": [], "errors": [], "createdAt": NOW()}
+
+    def eks_DescribeClusterVersions(self, p):
+        rows = [
+            {
+                "clusterVersion": version,
+                "defaultVersion": version == "1.36",
+                "status": "standard-support",
+                "versionStatus": "STANDARD_SUPPORT",
+            }
+            for version in ("1.36", "1.35", "1.34")
+            if version in p.get("clusterVersions", [version])
+        ]
+        return {"clusterVersions": rows}
+
     def eks_DescribeAddonVersions(self, p):
         version = {
             "addonVersion": "v1.0.0-eksbuild.1",
@@ -371,6 +420,41 @@ class World:
         rows = [r for i, r in rows.items() if i in p.get("CapacityReservationIds", rows)]
         rows, more = page(filtered(rows, p.get("Filters")), p, "MaxResults", "NextToken")
         return {"CapacityReservations": rows, **more}
+
+    def ec2_ModifyCapacityReservation(self, p):
+        row = self.objects[self.region, "cr"].get(p["CapacityReservationId"])
+        if row is None:
+            raise AwsError("InvalidCapacityReservationId.NotFound", "There is no such reservation")
+        known = ("EndDate", "EndDateType", "InstanceMatchCriteria")
+        row.update({k: p[k] for k in known if k in p})
+        if "InstanceCount" in p:
+            row["AvailableInstanceCount"] += p["InstanceCount"] - row["TotalInstanceCount"]
+            row["TotalInstanceCount"] = p["InstanceCount"]
+        return {"Return": True}
+
+    def ec2_GetSpotPlacementScores(self, p):
+        regions = p.get("RegionNames", [self.region])
+        return {"SpotPlacementScores": [{"Region": r, "Score": 3} for r in regions]}
+
+    def iam_SimulatePrincipalPolicy(self, p):
+        denied = self.settings.get("denied", [])
+        rows = [
+            {
+                "EvalActionName": action,
+                "EvalResourceName": "*",
+                "EvalDecision": "implicitDeny" if action in denied else "allowed",
+                "MatchedStatements": [],
+                "MissingContextValues": [],
+            }
+            for action in p["ActionNames"]
+        ]
+        return {"EvaluationResults": rows, "IsTruncated": False}
+
+    def resource_groups_GroupResources(self, p):
+        return {"Succeeded": p["ResourceArns"], "Failed": [], "Pending": []}
+
+    def resource_groups_UngroupResources(self, p):
+        return {"Succeeded": p["ResourceArns"], "Failed": [], "Pending": []}
 
     def ec2_CancelCapacityReservation(self, p):
         row = self.objects[self.region, "cr"].get(p["CapacityReservationId"])
@@ -523,6 +607,8 @@ class World:
                 "GlobalQuota": False,
             }
         }
+
+    service_quotas_GetAWSDefaultServiceQuota = service_quotas_GetServiceQuota
 
     def sso_GetRoleCredentials(self, p):
         return {
