@@ -59,7 +59,8 @@ local function snapshot()
 end
 
 local function what(descriptor)
-  local r = process.run { argv = { "readlink", ("/proc/%d/fd/%s"):format(process.pid(), descriptor) } }
+  local link = ("/proc/%d/fd/%s"):format(process.pid(), descriptor)
+  local r = process.run { argv = { "readlink", link } }
   return r and descriptor .. " (" .. r.stdout:gsub("\n", "") .. ")" or descriptor
 end
 
@@ -74,7 +75,8 @@ end
 
 local function grown(before, after, out)
   for name, count in pairs(after) do
-    if count > before[name] then out[#out + 1] = ("%s: %d more"):format(name, count - before[name]) end
+    local more = count - before[name]
+    if more > 0 then out[#out + 1] = ("%s: %d more"):format(name, more) end
   end
 end
 
@@ -84,7 +86,7 @@ local function compare(before, after)
   grown(before.task, after.task, leaks)
   added(before.descriptors, after.descriptors, what, leaks, "descriptors")
   added(before.temp, after.temp, nil, leaks, "temporary files")
-  if before.cwd ~= after.cwd then leaks[#leaks + 1] = "working directory: " .. tostring(after.cwd) end
+  if before.cwd ~= after.cwd then leaks[#leaks + 1] = "now in: " .. tostring(after.cwd) end
   table.sort(leaks)
   return leaks
 end
@@ -92,11 +94,13 @@ end
 local run_test = executors.it
 
 executors.it = function (element)
-  if not block.lazySetup(busted.context.parent(element)) then return end -- what it opens, teardown closes
+  -- What a setup opens, its teardown closes.
+  if not block.lazySetup(busted.context.parent(element)) then return end
   local before = snapshot()
   run_test(element)
   local leaks = compare(before, snapshot())
   if #leaks > 0 then
-    busted.safe("leak", function () error("left behind: " .. table.concat(leaks, "; "), 0) end, element)
+    local message = "left behind: " .. table.concat(leaks, "; ")
+    busted.safe("leak", function () error(message, 0) end, element)
   end
 end

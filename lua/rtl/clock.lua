@@ -27,8 +27,8 @@ function M.utc()
   return impl.utc() + skew
 end
 
---- Tells by how many seconds the machine's clock is behind (AWS answers say so): added to M.utc from
--- now on. Returns the former correction.
+--- Tells by how many seconds the machine's clock is behind (AWS answers say so): added to M.utc
+-- from now on. Returns the former correction.
 function M.correct(seconds)
   local former = skew
   skew = seconds

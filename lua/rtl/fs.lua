@@ -37,8 +37,9 @@ end
 local appender_mt = { __name = "rtl.fs.appender" }
 appender_mt.__index = appender_mt
 
---- Appends bytes; true when they are on the disk, or with `lazy` when they would outlive this process
--- (one write, in order; a power cut may lose the last ones). On failure the file is as it was.
+--- Appends bytes; true when they are on the disk, or with `lazy` when they would outlive this
+-- process (one write, in order; a power cut may lose the last ones). On failure the file is as it
+-- was.
 function appender_mt:append(bytes, lazy)
   return checked("append to", self.path, self.native:append(bytes, lazy))
 end

@@ -31,7 +31,9 @@ local function start(options)
     stdout = options.stdout or "pipe", stderr = options.stderr or "pipe",
   }
   if child then return child, stdin, stdout, stderr end
-  return err.fail { code = CANT_START, message = stdin, doing = "start " .. options.argv[1], errno = stdout }
+  return err.fail {
+    code = CANT_START, message = stdin, errno = stdout, doing = "start " .. options.argv[1],
+  }
 end
 
 -- A child that does not read all of its input is not an error of ours.
@@ -64,8 +66,9 @@ function real.run(options)
   local child, stdin, stdout, stderr = start(options)
   if not child then return nil, stdin end
   local _ <close> = child -- cancelled or late: killed here
-  if not options.timeout then return communicate(child, stdin, stdout, stderr, options.stdin) end
-  local result, e = task.deadline(options.timeout, communicate, child, stdin, stdout, stderr, options.stdin)
+  local input = options.stdin
+  if not options.timeout then return communicate(child, stdin, stdout, stderr, input) end
+  local result, e = task.deadline(options.timeout, communicate, child, stdin, stdout, stderr, input)
   if result then return result end
   return nil, err.wrap(e, {
     code = "RTL-PROC-002", message = ("killed after %g s"):format(options.timeout),
@@ -186,7 +189,9 @@ end
 function M.write(text, fd)
   local ok, message, errno = terminal.write(fd or 1, text)
   if ok then return true end
-  return err.fail { code = "RTL-PROC-003", message = message, errno = errno, doing = "write output" }
+  return err.fail {
+    code = "RTL-PROC-003", message = message, errno = errno, doing = "write output",
+  }
 end
 
 return M

@@ -2,20 +2,22 @@
 -- All waiting ends here: this is the only file with a coroutine.yield. Outside of a task every
 -- call works too: it runs as a task of its own and drives the event loop until that is done.
 --
--- Cancellation is an error raised where a task waits. pcall, xpcall and coroutine.resume (replaced
--- here) pass it on, and it is raised again at each further wait, so that no loop can swallow it;
--- <close> values run. What it unwinds to is a *scope*: each deadline, group, shield and task is
--- one. A task is cancelled when one of the scopes around it is, up to the next shield.
+-- Cancellation (rtl.cancel) is an error raised where a task waits. pcall, xpcall and
+-- coroutine.resume (replaced) pass it on, and it is raised again at each further wait, so that no
+-- loop can swallow it; <close> values run.
 
+local cancel = require "rtl.cancel"
 local clock = require "rtl.clock"
 local err = require "rtl.err"
+local group = require "rtl.group"
 local host = require "rtl.native.host"
 local loop = require "rtl.native.loop"
+local shared = require "rtl.shared"
 local timers = require "rtl.timers"
 
 local M = {}
 
-local raw_pcall, raw_xpcall = pcall, xpcall
+local check, cancelled_in, raw_xpcall = cancel.check, cancel.cancelled_in, cancel.raw_xpcall
 local raw_yield, raw_close, raw_create = coroutine.yield, coroutine.close, coroutine.create
 local raw_resume = host.resume -- coroutine.resume that tells Ctrl-C which coroutine runs
 local WAITING = {}             -- what a task yields to the scheduler; never seen by anyone else
@@ -23,7 +25,7 @@ local WAITING = {}             -- what a task yields to the scheduler; never see
 local current                  -- the task that runs now; nil in the scheduler and outside
 local ready = { first = 1, last = 0 }
 local awaited = {}             -- token → the task that waits for it
-local awaited_count, live_count, sequence = 0, 0, 0
+local awaited_count, live_count = 0, 0
 
 local function check_function(f, position, name)
   if type(f) == "function" then return end
@@ -35,59 +37,10 @@ local function check_seconds(s, position, name)
   error(("bad argument #%d to '%s' (seconds expected)"):format(position, name), 3)
 end
 
--- ---- scopes and cancellation ----
-
-local cancelled_mt = { __name = "rtl.cancelled" }
-
-function cancelled_mt.__tostring(c)
-  return c.reason
-end
-
---- Whether `value` is what a cancelled task raises (tostring gives the reason). Only code that
--- shows errors needs this, since pcall never returns one.
-function M.is_cancelled(value)
-  return getmetatable(value) == cancelled_mt
-end
-
 -- Errors that are texts get the trace of where they were raised, once.
 local function traced(e)
   if type(e) ~= "string" or e:find("\nstack traceback:\n", 1, true) then return e end
   return debug.traceback(e, 2)
-end
-
-local function new_scope(parent)
-  sequence = sequence + 1
-  local scope = { parent = parent, id = sequence, inner = {} }
-  if parent then parent.inner[scope] = true end
-  return scope
-end
-
-local function end_scope(scope)
-  scope.ended = true
-  scope.parent.inner[scope] = nil
-  if scope.timer then timers.clear(scope.timer) end
-end
-
-local root = new_scope(nil)
-
--- The outermost cancelled scope that `scope` is not shielded from.
-local function cancelled_in(scope)
-  local found, shielded = nil, false
-  while scope do
-    if scope.reason and (not shielded or scope.force) then found = scope end
-    shielded = shielded or scope.shield
-    scope = scope.parent
-  end
-  return found
-end
-
-local function cancellation(scope)
-  return setmetatable({ scope = scope, reason = scope.reason, code = "RTL-TASK-002" }, cancelled_mt)
-end
-
-local function check(task)
-  local scope = cancelled_in(task.scope)
-  if scope then error(cancellation(scope), 0) end
 end
 
 local function wake(task)
@@ -98,31 +51,16 @@ local function wake(task)
   end
 end
 
--- Wakes what waits inside a cancelled scope, in order of creation: pairs() has none.
-local function deliver(scope, force)
-  if scope.waiting then wake(scope.waiting) end
-  local inner = {}
-  for s in pairs(scope.inner) do
-    if force or not s.shield then inner[#inner + 1] = s end
-  end
-  table.sort(inner, function (a, b) return a.id < b.id end)
-  for _, s in ipairs(inner) do deliver(s, force) end
-end
-
-local function cancel(scope, reason, force)
-  if scope.ended or (scope.reason and (scope.force or not force)) then return end
-  scope.reason, scope.force = scope.reason or reason, force
-  deliver(scope, force)
-end
+cancel.connect(wake)
 
 local function enter_scope(task)
-  task.scope = new_scope(task.scope)
+  task.scope = cancel.new_scope(task.scope)
   return task.scope
 end
 
 local function leave_scope(task, scope)
   task.scope = scope.parent
-  end_scope(scope)
+  cancel.end_scope(scope)
 end
 
 -- ---- waiting ----
@@ -189,7 +127,7 @@ end
 
 local function new_task(scope, on_end, f, ...)
   local task = setmetatable({ args = table.pack(f, ...), joiners = {}, on_end = on_end }, task_mt)
-  task.own = new_scope(scope)
+  task.own = cancel.new_scope(scope)
   task.scope = task.own
   task.co = raw_create(body)
   live_count = live_count + 1
@@ -201,7 +139,7 @@ end
 local function finish(task, ok, ...)
   task.done, task.ok, task.results = true, ok, table.pack(...)
   live_count = live_count - 1
-  end_scope(task.own)
+  cancel.end_scope(task.own)
   wake_all(task.joiners)
   if task.on_end then task.on_end(task) end
 end
@@ -237,7 +175,7 @@ local function run_ready()
     ready.first = i + 1
     if task.args and task.on_end and cancelled_in(task.own) then
       task.args = nil
-      finish(task, false, cancellation(cancelled_in(task.own))) -- cancelled before it began
+      finish(task, false, cancel.cancellation(cancelled_in(task.own))) -- cancelled before it began
     else
       resume(task)
     end
@@ -253,7 +191,7 @@ local function look_at_interrupt()
   if presses > seen_presses then
     seen_presses = presses
     interrupt:take()
-    cancel(root, "interrupted", presses > 1)
+    cancel.cancel(cancel.root, "interrupted", presses > 1)
   end
 end
 
@@ -264,8 +202,8 @@ local function poll(timeout)
   end
 end
 
--- How long the loop may sleep: seconds, or nil for ever. Virtual time stands while something real is
--- on its way, and jumps to the next timer when nothing is. False: nothing can ever happen.
+-- How long the loop may sleep: seconds, or nil for ever. Virtual time stands while something real
+-- is on its way, and jumps to the next timer when nothing is. False: nothing can ever happen.
 local function time_to_sleep()
   local at, virtual = timers.next(), clock.is_virtual()
   if ready.first <= ready.last then return 0 end
@@ -297,7 +235,7 @@ local function drive(task)
     if not turn() and not task.done then
       stuck = stuck + 1
       if stuck > 2 then error(STUCK .. " (RTL-TASK-003)", 0) end
-      cancel(task.own, STUCK, stuck == 2)
+      cancel.cancel(task.own, STUCK, stuck == 2)
     end
   end
   return stuck > 0
@@ -313,7 +251,7 @@ end
 function M.run(f, ...)
   check_function(f, 1, "run")
   if current then return f(...) end
-  local task = new_task(root, nil, f, ...)
+  local task = new_task(cancel.root, nil, f, ...)
   local stuck = drive(task)
   if stuck and not task.ok and M.is_cancelled(task.results[1]) then
     error(err.new { code = "RTL-TASK-003", message = STUCK }, 0)
@@ -325,7 +263,7 @@ end
 -- Nobody waits for it; Ctrl-C cancels it. Returns the task.
 function M.background(f, ...)
   check_function(f, 1, "background")
-  return new_task(root, nil, f, ...)
+  return new_task(cancel.root, nil, f, ...)
 end
 
 --- Makes a fresh start after an interrupt (the REPL before each line): forgets the presses, and a
@@ -333,14 +271,14 @@ end
 function M.recover()
   host.interrupts_clear()
   interrupt:take()
-  current, seen_presses, root.reason, root.force = nil, 0, nil, nil
+  current, seen_presses, cancel.root.reason, cancel.root.force = nil, 0, nil, nil
 end
 
 --- Cancels all that is still on its way and lets it end, for at most `seconds` (the REPL's end).
 function M.shutdown(seconds)
   local at = clock.mono() + seconds
-  cancel(root, "the program ends")
-  timers.set(at, function () cancel(root, "the program ends", true) end)
+  cancel.cancel(cancel.root, "the program ends")
+  timers.set(at, function () cancel.cancel(cancel.root, "the program ends", true) end)
   while live_count > 0 and clock.mono() <= at and turn() do end
 end
 
@@ -357,7 +295,7 @@ end
 
 --- Cancels the task at its next wait. `reason` is a text.
 function task_methods:cancel(reason)
-  cancel(self.own, reason or "cancelled")
+  cancel.cancel(self.own, reason or "cancelled")
 end
 
 --- The task that runs now, or nil.
@@ -377,80 +315,19 @@ end
 
 -- ---- groups ----
 
-local group_methods = {}
-local group_mt = { __index = group_methods, __name = "rtl.group" }
+group.connect {
+  run = M.run, current = M.current, new_task = new_task, park = park, wake_all = wake_all,
+  enter_scope = enter_scope, leave_scope = leave_scope, traced = traced,
+}
 
--- `own`: the scope of the task that has raised `e`; nil for the group's function.
-local function fail_group(g, e, own)
-  if not M.is_cancelled(e) then
-    g.failure = g.failure or { e }
-    cancel(g.scope, "another task of its group failed")
-  elseif e.scope ~= own and e.scope ~= g.scope then
-    g.cancelled = e -- from around the group: it goes on out
-  end
-end
+--- task.group(f): calls f(g), where g:spawn(f, ...) starts tasks, and returns what f returns when
+-- all of them have ended. The first failure, of f or of a task, cancels the others and is raised
+-- after they ended. g:cancel() ends the group without an error.
+M.group = group.group
 
---- Starts `f(...)` as a task of the group. Returns the task (see join and cancel).
-function group_methods:spawn(f, ...)
-  check_function(f, 2, "spawn")
-  if self.scope.ended then error("the group has ended", 2) end
-  self.pending = self.pending + 1
-  return new_task(self.scope, self.on_end, f, ...)
-end
-
---- Cancels all tasks of the group, and its function; the group then ends without an error.
-function group_methods:cancel(reason)
-  cancel(self.scope, reason or "cancelled")
-end
-
-local function new_group(scope)
-  local g = setmetatable({ scope = scope, pending = 0, waiters = {} }, group_mt)
-  function g.on_end(task)
-    g.pending = g.pending - 1
-    if not task.ok then fail_group(g, task.results[1], task.own) end
-    wake_all(g.waiters)
-  end
-  return g
-end
-
-local function leave_group(task, g, ok, ...)
-  if not ok then fail_group(g, (...)) end
-  while g.pending > 0 do -- also when cancelled: the tasks are, too, and end at their next wait
-    g.waiters[1] = task
-    park()
-  end
-  leave_scope(task, g.scope)
-  if g.failure then error(g.failure[1], 0) end
-  if g.cancelled then error(g.cancelled, 0) end
-  if ok then return ... end
-end
-
---- Calls `f(g)`, where g:spawn starts tasks, and returns what f returns when all of them have
--- ended. The first failure, of f or of a task, cancels the others and is raised after they ended.
-function M.group(f)
-  check_function(f, 1, "group")
-  if not current then return M.run(M.group, f) end
-  local g = new_group(enter_scope(current))
-  return leave_group(current, g, raw_xpcall(f, traced, g))
-end
-
---- The array of f(item, i) for each item of `list`, in its order, computed by at most `limit` tasks
--- at once (default: all). The first failure cancels the rest and is raised.
-function M.map(list, f, limit)
-  check_function(f, 2, "map")
-  local results, taken = {}, 0
-  local function work()
-    while taken < #list do
-      taken = taken + 1
-      local i = taken
-      results[i] = f(list[i], i)
-    end
-  end
-  M.group(function (g)
-    for _ = 1, math.min(limit or #list, #list) do g:spawn(work) end
-  end)
-  return results
-end
+--- task.map(list, f, limit): the array of f(item, i) for each item, in order, computed by at most
+-- `limit` tasks at once (default: all). The first failure cancels the rest and is raised.
+M.map = group.map
 
 -- ---- time ----
 
@@ -496,7 +373,7 @@ end
 local function timed(seconds, shield, f, ...)
   local scope = enter_scope(current)
   scope.shield = shield
-  scope.timer = timers.set(clock.mono() + seconds, function () cancel(scope, "deadline") end)
+  scope.timer = timers.set(clock.mono() + seconds, function () cancel.cancel(scope, "deadline") end)
   return leave_timed(current, scope, seconds, raw_xpcall(f, traced, ...))
 end
 
@@ -554,37 +431,22 @@ function M.await(handle)
   return taken(current, handle, handle:take())
 end
 
--- ---- pcall and its like pass cancellation on ----
+--- Whether `value` is what a cancelled task raises (tostring gives the reason). Only code that
+-- shows errors needs this, since pcall never returns one.
+M.is_cancelled = cancel.is_cancelled
 
-local function pass_on(ok, e, ...)
-  if not ok and getmetatable(e) == cancelled_mt then error(e, 0) end
-  return ok, e, ...
-end
+--- task.outermost(f, handler, ...): xpcall for the one outermost caller, who shows errors and ends.
+-- It catches cancellation too; the handler gets it as an RTL-TASK-002.
+M.outermost = cancel.outermost
 
-function _G.pcall(f, ...)
-  return pass_on(raw_pcall(f, ...))
-end
+-- ---- coroutines ----
 
-function _G.xpcall(f, handler, ...)
-  return pass_on(raw_xpcall(f, function (e)
-    if getmetatable(e) == cancelled_mt then return e end
-    return handler(e)
-  end, ...))
-end
-
---- xpcall for the one outermost caller, who shows errors and ends: it catches cancellation too, which
--- the handler gets as an RTL-TASK-002.
-function M.outermost(f, handler, ...)
-  return host.outermost(f, function (e)
-    if getmetatable(e) == cancelled_mt then e = err.new { code = "RTL-TASK-002", message = e.reason } end
-    return handler(e)
-  end, ...)
-end
+-- luacheck: globals coroutine.resume coroutine.wrap
 
 -- A coroutine inside a task may wait: its WAITING goes up to the scheduler, not to its consumer.
 local function resumed(co, ok, first, ...)
   if ok and first == WAITING then return resumed(co, raw_resume(co, raw_yield(WAITING))) end
-  if not ok and getmetatable(first) == cancelled_mt then
+  if not ok and cancel.is_cancelled(first) then
     raw_close(co)
     error(first, 0)
   end
@@ -608,106 +470,19 @@ end
 
 -- ---- what tasks share ----
 
-local limit_methods = {}
-local limit_mt = { __index = limit_methods, __name = "rtl.limit" }
+shared.connect {
+  run = M.run, in_task = M.in_task, wait_in = wait_in, wake_one = wake_one, wake_all = wake_all,
+}
 
---- A limit of `n` at once: l:with(f, ...).
-function M.limit(n)
-  return setmetatable({ free = n, waiters = {} }, limit_mt)
-end
+--- task.limit(n): lets `n` in at once; l:with(f, ...) calls f when fewer than n others are inside.
+M.limit = shared.limit
 
-local function give_back(l)
-  l.free = l.free + 1
-  wake_one(l.waiters)
-end
+--- task.future(): a value that is there later. f:set(...) or f:fail(e) it once, f:get() it as often
+-- as wanted (it waits, and raises what the future was failed with); f:ready() tells.
+M.future = shared.future
 
---- Calls `f(...)` when fewer than n others are inside; returns what it returns.
-function limit_methods:with(f, ...)
-  if not current then return M.run(self.with, self, f, ...) end
-  wait_in(self.waiters, function () return self.free > 0 end)
-  self.free = self.free - 1
-  local _ <close> = setmetatable({}, { __close = function () give_back(self) end })
-  return f(...)
-end
-
-local future_methods = {}
-local future_mt = { __index = future_methods, __name = "rtl.future" }
-
---- A value that is there later: set or fail it once, get it as often as wanted.
-function M.future()
-  return setmetatable({ waiters = {} }, future_mt)
-end
-
-local function settle_future(f, ok, ...)
-  if f.values then error("this future is set already", 3) end
-  f.ok, f.values = ok, table.pack(...)
-  wake_all(f.waiters)
-end
-
---- Gives the future its values.
-function future_methods:set(...)
-  settle_future(self, true, ...)
-end
-
---- Makes get raise `e`.
-function future_methods:fail(e)
-  settle_future(self, false, e)
-end
-
---- Whether it is set or failed.
-function future_methods:ready()
-  return self.values ~= nil
-end
-
---- Waits for the values and returns them; raises what it was failed with.
-function future_methods:get()
-  if not current then return M.run(self.get, self) end
-  wait_in(self.waiters, function () return self.values end)
-  if not self.ok then error(self.values[1], 0) end
-  return table.unpack(self.values, 1, self.values.n)
-end
-
-local queue_methods = {}
-local queue_mt = { __index = queue_methods, __name = "rtl.queue" }
-
---- A queue between tasks; with `limit`, put waits while it holds that many.
-function M.queue(limit)
-  return setmetatable({ first = 1, last = 0, limit = limit or math.huge, getters = {}, putters = {} },
-    queue_mt)
-end
-
---- Adds a value (not nil). Raises when the queue is closed.
-function queue_methods:put(value)
-  if value == nil then error("bad argument #1 to 'put' (value expected)", 2) end
-  if self.last - self.first + 1 >= self.limit then
-    if not current then return M.run(self.put, self, value) end
-    wait_in(self.putters, function ()
-      return self.closed or self.last - self.first + 1 < self.limit
-    end)
-  end
-  if self.closed then error("the queue is closed", 2) end
-  self.last = self.last + 1
-  self[self.last] = value
-  wake_one(self.getters)
-end
-
---- The oldest value; waits for one. nil when the queue is closed and empty.
-function queue_methods:get()
-  if not current then return M.run(self.get, self) end
-  wait_in(self.getters, function () return self.first <= self.last or self.closed end)
-  local value = self[self.first]
-  if value == nil then return nil end
-  self[self.first] = nil
-  self.first = self.first + 1
-  wake_one(self.putters)
-  return value
-end
-
---- Says that nothing more comes. Idempotent.
-function queue_methods:close()
-  self.closed = true
-  wake_all(self.getters)
-  wake_all(self.putters)
-end
+--- task.queue(limit): q:put(value) (waits while the queue holds `limit`), q:get() (waits; nil when
+-- it is closed and empty), q:close().
+M.queue = shared.queue
 
 return M

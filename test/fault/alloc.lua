@@ -14,12 +14,13 @@ local function in_use()
   collectgarbage()
   loop.wait(0)
   local live = loop.live()
-  return { tokens = live.tokens, watches = live.watches, children = live.children, timers = live.timers,
-    descriptors = #assert(fs.list("/proc/self/fd")) }
+  live.descriptors = #assert(fs.list("/proc/self/fd"))
+  return live
 end
 
 local function is_clean(ok, value, problem)
-  if ok then return value ~= nil or problem == nil or type(problem) == "string" or err.is(problem) end
+  if ok and (value ~= nil or problem == nil) then return true end
+  if ok then value = problem end
   return err.is(value) or type(value) == "string"
 end
 
@@ -31,11 +32,13 @@ end
 
 local function check(n, mode, before, ok, ...)
   local value, problem = ...
-  if not is_clean(ok, value, problem) then print(("%s %d: no clean error: %s"):format(mode, n, tostring(value))) end
-  if not ok and not says_memory(value) then print(("%s %d: %s"):format(mode, n, tostring(value))) end
+  local point = ("%s %d: "):format(mode, n)
+  if not is_clean(ok, value, problem) then print(point .. "no clean error: " .. tostring(value)) end
+  if not ok and not says_memory(value) then print(point .. tostring(value)) end
   local after = in_use()
   for name, count in pairs(before) do
-    if after[name] > count then print(("%s %d: left %d %s"):format(mode, n, after[name] - count, name)) end
+    local left = after[name] - count
+    if left > 0 then print(("%sleft %d %s"):format(point, left, name)) end
   end
 end
 

@@ -26,11 +26,14 @@ describe("clock", function ()
 
   it("can be replaced, and tells whether it is virtual", function ()
     local at = 5
-    local former = clock.use { mono = function () return at end, utc = function () return 1e9 + at end,
-      advance = function (to) at = to end }
-    local virtual, moved, mono, utc = clock.is_virtual(), clock.advance(9), clock.mono(), clock.utc()
+    local former = clock.use {
+      mono = function () return at end,
+      utc = function () return 1e9 + at end,
+      advance = function (to) at = to end,
+    }
+    local seen = { clock.is_virtual(), clock.advance(9), clock.mono(), clock.utc() }
     clock.use(former)
-    assert.same({ true, true, 9, 1e9 + 9 }, { virtual, moved, mono, utc })
+    assert.same({ true, true, 9, 1e9 + 9 }, seen)
     assert.is_false(clock.is_virtual())
     assert.is_false(clock.advance(9))
   end)
@@ -77,8 +80,10 @@ describe("clock", function ()
   it("gives nil for what is no date", function ()
     for _, text in ipairs {
       "", "x", "2026-12-01", "2026-12-01T10:00:00", "2026-13-01T10:00:00Z", "2026-02-29T10:00:00Z",
-      "2026-04-31T10:00:00Z", "2026-00-01T10:00:00Z", "2026-12-00T10:00:00Z", "2026-12-01T24:00:00Z",
-      "2026-12-01T10:60:00Z", "2026-12-01T10:00:61Z", "2026-12-01T10:00:00.Z", "2026-12-01T10:00:00+2",
+      "2026-04-31T10:00:00Z", "2026-00-01T10:00:00Z", "2026-12-00T10:00:00Z",
+      "2026-12-01T24:00:00Z",
+      "2026-12-01T10:60:00Z", "2026-12-01T10:00:61Z", "2026-12-01T10:00:00.Z",
+      "2026-12-01T10:00:00+2",
       "2026-12-01T10:00:00Zx", " 2026-12-01T10:00:00Z",
     } do
       assert.is_nil(clock.parse_iso(text), text)

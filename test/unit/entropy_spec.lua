@@ -3,7 +3,9 @@ local native = require "rtl.native.entropy"
 
 describe("entropy", function ()
   it("gives as many bytes as asked for", function ()
-    for _, count in ipairs { 0, 1, 16, 257, 1 << 20 } do assert.equal(count, #native.bytes(count)) end
+    for _, count in ipairs { 0, 1, 16, 257, 1 << 20 } do
+      assert.equal(count, #native.bytes(count))
+    end
   end)
 
   it("refuses a count out of bounds", function ()
@@ -32,7 +34,9 @@ describe("entropy", function ()
   describe("with a known source", function ()
     local former, given
     before_each(function ()
-      former = entropy.use { bytes = function (count) return given:rep(count // #given + 1):sub(1, count) end }
+      former = entropy.use {
+        bytes = function (count) return given:rep(count // #given + 1):sub(1, count) end,
+      }
     end)
     after_each(function () entropy.use(former) end)
 

@@ -70,7 +70,8 @@ describe("fs", function ()
       print(ok, e.errno)
     ]]):format(path "log")
     local exe = assert(fs.cwd()) and "/proc/" .. process.pid() .. "/exe"
-    local r = assert(process.run { argv = { "sh", "-c", 'trap "" XFSZ; ulimit -f 3; exec "$0" -e "$1"', exe, script } })
+    local shell = 'trap "" XFSZ; ulimit -f 3; exec "$0" -e "$1"'
+    local r = assert(process.run { argv = { "sh", "-c", shell, exe, script } })
     assert.equal("nil\tEFBIG\n", r.stdout, r.stderr)
     assert.equal(("a"):rep(1000), fs.read(path "log"))
   end)
@@ -78,9 +79,11 @@ describe("fs", function ()
   it("locks, naming the holder, until closed", function ()
     local lock = assert(fs.lock(path "lock"))
     local exe = "/proc/" .. process.pid() .. "/exe"
-    local script = ("local _, e = require 'rtl.fs'.lock(%q) print(e.code, e.holder)"):format(path "lock")
+    local script = "local _, e = require 'rtl.fs'.lock(%q) print(e.code, e.holder)"
+    script = script:format(path "lock")
     local r = assert(process.run { argv = { exe, "-e", script } })
-    assert.matches("^RTL%-FS%-002\tprocess " .. process.pid() .. " on %S+ since %d+%-%d%d%-%d%dT", r.stdout)
+    local wanted = "^RTL%-FS%-002\tprocess " .. process.pid() .. " on %S+ since %d+%-%d%d%-%d%dT"
+    assert.matches(wanted, r.stdout)
     lock:close()
     lock:close()
     local again <close> = assert(fs.lock(path "lock"))

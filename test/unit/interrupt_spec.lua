@@ -98,7 +98,8 @@ describe("one Ctrl-C", function ()
         task.future():get()
       end)]], { INT })
     assert.same({ "exit", 130 }, { how, code })
-    assert.is_true(output == "a\nb\n" or output == "b\na\n", output) -- the process may have begun or not
+    -- The process may have begun or not.
+    assert.is_true(output == "a\nb\n" or output == "b\na\n", output)
   end)
 
   it("leaves the program's own exit when it was too late", function ()
@@ -129,7 +130,8 @@ describe("two Ctrl-C", function ()
   local SPIN = "local function spin() local t = {} while true do t[1] = (t[1] or 0) + 1 end end "
 
   it("stop a loop around pcall that never waits", function ()
-    local _, how, code = run(SPIN .. [[print "go" print "go" while true do pcall(spin) end]], { INT, INT })
+    local _, how, code = run(SPIN .. [[
+      print "go" print "go" while true do pcall(spin) end]], { INT, INT })
     assert.same({ "exit", 130 }, { how, code })
   end)
 
@@ -172,7 +174,8 @@ end)
 
 describe("a program that was started with Ctrl-C ignored", function ()
   it("leaves it so", function ()
-    local r = assert(process.run { argv = { "sh", "-c", [[trap '' INT; "$0" -e 'os.execute("kill -INT $PPID")
+    local r = assert(process.run { argv = { "sh", "-c", [[
+      trap '' INT; "$0" -e 'os.execute("kill -INT $PPID")
       require "rtl.task".sleep(0.05) print "alive"']], EXE } })
     assert.equal("alive\n", r.stdout)
   end)
@@ -183,7 +186,8 @@ describe("the REPL", function ()
   before_each(function () dir = assert(fs.temp_dir("repl")) end)
   after_each(function () assert(fs.remove_tree(dir)) end)
 
-  local START = [[require "rtl.cli.repl".start { prompt = "world", state = %q, run = function () return "RUN" end }]]
+  local START = [[require "rtl.cli.repl".start {
+    prompt = "world", state = %q, run = function () return "RUN" end }]]
 
   -- Types `keys` (texts; a function is called to wait) on a pseudo terminal; returns what is shown.
   local function type_in(keys)
@@ -208,12 +212,12 @@ describe("the REPL", function ()
       end
       -- Ctrl-D counts from when the editor has the terminal, a moment after the prompt; Ctrl-U
       -- before it clears what an earlier one has become.
-      local how, code
+      local how, number
       repeat
         task.await(stdin:start("\21\4"))
-        how, code = task.deadline(0.2, task.await, child)
+        how, number = task.deadline(0.2, task.await, child)
       until how
-      return how, code
+      return how, number
     end
     local how, code_number = task.deadline(20, dialogue)
     if not how then code_number = "waited for " .. waits_for .. " in " .. shown end
@@ -249,7 +253,9 @@ describe("the REPL", function ()
   it("lets background tasks go on while the prompt waits", function ()
     local how, code = type_in {
       { "world> ", "f = require('rtl.task').future()\n" },
-      { "world> ", "require('rtl.task').background(function() require('rtl.task').sleep(0.05) print('tick'..'ed') f:set(1) end)\n" },
+      { "world> ", "task = require('rtl.task')\n" },
+      { "world> ", "function tick() task.sleep(0.05) print('tick'..'ed') f:set(1) end\n" },
+      { "world> ", "task.background(tick)\n" },
       { "ticked", "f:ready()\n" },
       { "true", "" },
       { "world> ", "" },

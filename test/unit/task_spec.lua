@@ -29,7 +29,8 @@ describe("task", function ()
 
   describe("run", function ()
     it("gives arguments and results through, nils too", function ()
-      assert.same(table.pack(nil, 2, nil), table.pack(task.run(function (...) return ... end, nil, 2, nil)))
+      local function same(...) return ... end
+      assert.same(table.pack(nil, 2, nil), table.pack(task.run(same, nil, 2, nil)))
     end)
 
     it("raises error objects as they are, and texts with a trace", function ()
@@ -52,10 +53,12 @@ describe("task", function ()
     end)
 
     it("refuses what is no function", function ()
-      assert.error_matches(function () task.run(1) end, "bad argument #1 to 'run' %(function expected, got number%)")
+      assert.error_matches(function () task.run(1) end,
+        "bad argument #1 to 'run' %(function expected, got number%)")
       assert.error_matches(function () task.group(nil) end, "bad argument #1 to 'group'")
       assert.error_matches(function () task.deadline(1) end, "bad argument #2 to 'deadline'")
-      assert.error_matches(function () task.deadline("x", print) end, "bad argument #1 to 'deadline'")
+      assert.error_matches(function () task.deadline("x", print) end,
+        "bad argument #1 to 'deadline'")
       assert.error_matches(function () task.sleep(0 / 0) end, "bad argument #1 to 'sleep'")
     end)
 
@@ -302,7 +305,11 @@ describe("task", function ()
 
   describe("deadline", function ()
     it("gives results that come in time", function ()
-      assert.same({ 1, nil, 3 }, { task.deadline(5, function () task.sleep(4) return 1, nil, 3 end) })
+      local function work()
+        task.sleep(4)
+        return 1, nil, 3
+      end
+      assert.same({ 1, nil, 3 }, { task.deadline(5, work) })
       assert.equal(4, now())
     end)
 
@@ -445,7 +452,8 @@ describe("task", function ()
     it("leaves errors that are not its own to pcall", function ()
       task.run(function ()
         assert.same({ false, BOOM }, { pcall(error, BOOM) })
-        assert.same({ false, "handled boom" }, { xpcall(error, function (e) return "handled " .. tostring(e) end, BOOM) })
+        local function handler(e) return "handled " .. tostring(e) end
+        assert.same({ false, "handled boom" }, { xpcall(error, handler, BOOM) })
         assert.same({ true, 1, nil, 3 }, { pcall(function () return 1, nil, 3 end) })
       end)
     end)

@@ -12,7 +12,8 @@ describe("terminal", function ()
   it("knows what is none", function ()
     assert.is_false(terminal.is_terminal(1000))
     assert.is_nil(terminal.columns(1000))
-    local code = "local t = require 'rtl.native.terminal' print(t.is_terminal(0), t.is_terminal(1), t.columns(1))"
+    local code = "local t = require 'rtl.native.terminal' "
+      .. "print(t.is_terminal(0), t.is_terminal(1), t.columns(1))"
     assert.equal("false\tfalse\tnil\n", sh('"$0" -e "$1"', code).stdout)
   end)
 
