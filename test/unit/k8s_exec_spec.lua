@@ -2,10 +2,12 @@
 local api = require "test.support.apiserver"
 local clock = require "rtl.clock"
 local crypto = require "rtl.native.crypto"
+local err = require "rtl.err"
 local fs = require "rtl.fs"
 local json = require "rtl.native.json"
 local k8s = require "rtl.k8s"
 local kube = require "rtl.native.kube"
+local process = require "rtl.process"
 local secret = require "rtl.native.secret"
 local task = require "rtl.task"
 
@@ -227,16 +229,55 @@ describe("exec", function ()
 end)
 
 describe("logs", function ()
-  it("are read whole or followed", function ()
-    local c = start { ["GET /api/v1/namespaces/ns/pods/p/log"] = { 200,
-      stream = { "one\n", "two\n" } } }
+  local LOG = "GET /api/v1/namespaces/ns/pods/p/log"
+  local function cut()
+    return nil, err.new { code = "RTL-NET-009", message = "cut", retryable = true, sent = true }
+  end
+
+  it("are read whole or handed over", function ()
+    local c = start { [LOG] = { 200, stream = { "one\n", "two\n" } } }
     assert.equal("one\ntwo\n", assert(c:logs("ns", "p", { container = "c", tail = 5 })))
     assert.same({ container = "c", tailLines = "5" }, s.log[1].query)
     local seen = {}
-    assert.is_true(c:logs("ns", "p", { follow = true,
-      on_bytes = function (b) seen[#seen + 1] = b end }))
+    assert.is_true(c:logs("ns", "p", { on_bytes = function (b) seen[#seen + 1] = b end }))
     assert.same({ "one\n", "two\n" }, seen)
-    assert.same({ follow = "true" }, s.log[2].query)
+    s.routes[LOG] = { 200, stream = { "one\n", cut } }
+    local text, problem = c:logs("ns", "p")
+    assert.is_nil(text)
+    assert.equal("RTL-NET-009", problem.code)
+  end)
+
+  it("are followed across broken connections, each line once", function ()
+    local t = "2026-12-01T10:00:0"
+    local c = start { [LOG] = function (_, count)
+      if count == 1 then
+        return { 200, stream = { t .. "1Z a\n" .. t, "2.5Z b\n" .. t .. "2.500Z c\n" .. t
+          .. "2.5Z d", cut } }
+      elseif count == 2 then
+        return { 200, stream = { t .. "2.5Z b\n", t .. "2.5Z c\n" .. t .. "2.5Z d\n", cut } }
+      end
+      return { 200, stream = { t .. "2.5Z b\n" .. t .. "2.5Z c\n" .. t .. "2.5Z d\n" .. t
+        .. "2.51Z e\n",
+        t .. "3Z end" } }
+    end }
+    local seen = {}
+    assert.is_true(c:logs("ns", "p", { follow = true, tail = 9,
+      on_bytes = function (b) seen[#seen + 1] = b end }))
+    assert.equal("a\nb\nc\nd\ne\nend\n", table.concat(seen))
+    assert.same({ follow = "true", timestamps = "true", tailLines = "9" }, s.log[1].query)
+    assert.same({ follow = "true", timestamps = "true", sinceTime = t .. "2.500Z" }, s.log[2].query)
+  end)
+
+  it("that can't be followed are not followed for ever", function ()
+    local c = start { [LOG] = { 200, stream = { cut } } }
+    local _, problem = c:logs("ns", "p", { follow = true, on_bytes = print })
+    assert.equal("RTL-NET-009", problem.code)
+    assert.equal(6, #s.log)
+    s.routes[LOG] = { 404, api.status(404, "NotFound", "gone") }
+    _, problem = c:logs("ns", "p", { follow = true, on_bytes = print })
+    assert.equal("NotFound", problem.code)
+    assert.error_matches(function () c:logs("ns", "p", { follow = true }) end,
+      "follow needs on_bytes")
   end)
 end)
 
@@ -315,5 +356,62 @@ describe("cp", function ()
     assert.equal("RTL-K8S-040", problem.code)
     _, problem = c:cp_from(where { from = "/none" })
     assert.equal("RTL-K8S-041", problem.code)
+  end)
+end)
+
+-- A pod whose commands run here.
+local here = { exec = function (ws, request)
+  local argv = {}
+  for _, pair in ipairs(request.query_list) do
+    if pair[1] == "command" then argv[#argv + 1] = pair[2] end
+  end
+  local r = assert(process.run { argv = argv, stdin = request.query.stdin and read_stdin(ws) })
+  if r.stdout ~= "" then ws:send("\1" .. r.stdout) end
+  if r.stderr ~= "" then ws:send("\2" .. r.stderr) end
+  ws:send("\3" .. (r.status == 0 and SUCCESS or exit(r.status)))
+  ws:close()
+end }
+
+describe("the scripts of cp", function ()
+  local dir
+  before_each(function () dir = assert(fs.temp_dir()) end)
+  after_each(function () fs.remove_tree(dir) end)
+
+  local function at(more)
+    more.namespace, more.pod = "ns", "p"
+    return more
+  end
+
+  it("put, check and get a file", function ()
+    local c = start { [EXEC] = here }
+    local target = fs.join(dir, "it's here")
+    assert(c:cp_to(at { bytes = "a\0b\n", to = target, mode = "0600" }))
+    assert.equal("a\0b\n", assert(fs.read(target)))
+    assert.equal(384, assert(fs.stat(target)).mode & 511)
+    assert.same({ "it's here" }, assert(fs.list(dir)))
+    assert.equal("a\0b\n", assert(c:cp_from(at { from = target })))
+    assert(c:cp_to(at { bytes = "", to = target }))
+    assert.equal("", assert(c:cp_from(at { from = target })))
+    local r, problem = c:cp_to(at { bytes = "x", to = fs.join(dir, "no/where") })
+    assert.is_nil(r)
+    assert.equal("RTL-K8S-040", problem.code)
+    r, problem = c:cp_from(at { from = dir })
+    assert.is_nil(r)
+    assert.equal("RTL-K8S-041", problem.code)
+  end)
+
+  it("put a folder", function ()
+    local c = start { [EXEC] = here }
+    local source, target = fs.join(dir, "from"), fs.join(dir, "to/deep")
+    assert(fs.mkdirs(fs.join(source, "sub")))
+    assert(fs.write(fs.join(source, "a.sh"), "#!/bin/sh\n", 493))
+    assert(fs.write(fs.join(source, "sub/b"), "b"))
+    local r = assert(c:cp_tree_to(at { path = source, to = target }))
+    assert.equal(2, r.files)
+    assert.equal("b", assert(fs.read(fs.join(target, "sub/b"))))
+    assert.equal(493, assert(fs.stat(fs.join(target, "a.sh"))).mode & 511)
+    assert(c:cp_tree_to(at { files = { { name = "c", data = "c" } }, to = target }))
+    assert.equal("c", assert(fs.read(fs.join(target, "c"))))
+    assert.is_nil(c:cp_tree_to(at { path = fs.join(dir, "none"), to = target }))
   end)
 end)

@@ -217,7 +217,7 @@ end
 local function walk(root, prefix, rules, files)
   for _, name in ipairs(assert(fs.list(fs.join(root, prefix)))) do
     local path = prefix == "" and name or prefix .. "/" .. name
-    local info = assert(fs.stat(fs.join(root, path)))
+    local info = assert(fs.stat(fs.join(root, path), true))
     local is_directory = info.type == "directory"
     if not ignored(rules, path, is_directory) then
       if is_directory then
@@ -231,7 +231,7 @@ end
 
 --- Reads a chart from a folder or a tgz on disk.
 function M.load(path)
-  local info, problem = fs.stat(path)
+  local info, problem = fs.stat(path, true)
   if not info then return bad("RTL-HELM-001", "no chart at " .. path, { cause = problem }) end
   if info.type ~= "directory" then
     local bytes, trouble = fs.read(path)

@@ -91,7 +91,7 @@ Client.delete = objects.delete
 Client.wait = waiting.wait
 Client.logs = logs.logs
 Client.exec = exec.exec
-Client.cp_to, Client.cp_from = copy.to, copy.from
+Client.cp_to, Client.cp_tree_to, Client.cp_from = copy.to, copy.tree_to, copy.from
 
 --- Watches a kind: `for event in client:watch("Pod", options) do`; leaving the loop ends the
 -- connection. An error that can't heal is raised; to get it as nil, err call `watch:next()`
