@@ -1,0 +1,83 @@
+-- Run by test/unit/wiped_spec.lua: makes secrets in one way, wipes them, and prints how often their
+-- bytes are still in this process' memory. `build/rtl test/support/wiped.lua WAY`
+--
+-- The bytes looked for are never written here in plain: they come from hexadecimal digits, and are
+-- looked for with a pattern in which a % stands before each of them.
+local crypto = require "rtl.native.crypto"
+local json = require "rtl.native.json"
+local secret = require "rtl.native.secret"
+local xml = require "rtl.native.xml"
+local yaml = require "rtl.native.yaml"
+
+local MARK = -- hexadecimal digits
+  "3d5f7365637265745f2b5f62797465735f2f5f6f665f7468655f746573745f3d"
+local PATTERN = (MARK:sub(3):gsub("%x%x", function (digits)
+  local char = string.char(tonumber(digits, 16))
+  return char:find "%w" and "[" .. char .. "]" or "%" .. char
+end))
+
+local function marked(before, after)
+  return secret.join(before, crypto.unhex(secret.new(MARK)), after)
+end
+
+local ways = {}
+
+function ways.json()
+  local text <close> = marked('{"k":"', '","other":[1,2,{"x":"y"}]}')
+  local v = json.decode(text, { secret = { "k" } })
+  json.encode({ a = v.k }, { secret = true }):close()
+  v.k:close()
+end
+
+function ways.xml()
+  local text <close> = marked("<a><k>", "</k><b>x</b></a>")
+  xml.decode(text, { secret = { "k" } })[1].text:close()
+end
+
+function ways.encodings()
+  local bytes <close> = marked("", "")
+  local packed <close> = crypto.base64_encode(bytes)
+  crypto.base64_decode(packed):close()
+  crypto.hmac_sha256(bytes, "x")
+  secret.mask("a text without it")
+end
+
+function ways.sigv4()
+  local token <close> = marked("token", "")
+  local key <close> = marked("", "")
+  local request = {
+    method = "GET", url = "https://sts.us-east-2.amazonaws.com/?a=1", region = "us-east-2",
+    service = "sts", time = "20150830T123600Z", access_key_id = "AKIDEXAMPLE",
+    secret_access_key = key, session_token = token, headers = { ["x-amz-key"] = key },
+  }
+  crypto.sigv4.sign(request)
+  crypto.sigv4.presign(request):close()
+  crypto.sigv4.canonical_request(request):close()
+  crypto.sigv4.forget_keys()
+end
+
+-- What is not meant to be wiped, to show that it is found.
+function ways.revealed()
+  local bytes <close> = marked("", "")
+  _G.kept = secret.reveal(bytes)
+end
+
+function ways.yaml()
+  local text <close> = marked("k: '", "'\nother: [1, x]\n")
+  yaml.decode(text, { secret = { "k" } }).k:close()
+end
+
+ways[arg[1]]()
+collectgarbage()
+collectgarbage()
+local found = 0
+local memory <close> = assert(io.open("/proc/self/mem", "rb"))
+for line in io.lines "/proc/self/maps" do
+  local from, to = line:match "^(%x+)%-(%x+) rw"
+  if from and not line:find "%[v" then
+    memory:seek("set", tonumber(from, 16))
+    local bytes = memory:read(tonumber(to, 16) - tonumber(from, 16)) or ""
+    found = found + select(2, bytes:gsub(PATTERN, ""))
+  end
+end
+print(found)
