@@ -59,9 +59,7 @@ local function snapshot()
 end
 
 local function what(descriptor)
-  local link = ("/proc/%d/fd/%s"):format(process.pid(), descriptor)
-  local r = process.run { argv = { "readlink", link } }
-  return r and descriptor .. " (" .. r.stdout:gsub("\n", "") .. ")" or descriptor
+  return ("%s (%s)"):format(descriptor, fs.readlink("/proc/self/fd/" .. descriptor) or "?")
 end
 
 local function added(before, after, describe, out, name)

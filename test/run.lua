@@ -23,7 +23,7 @@ local function run_child()
     if not pair:match("^TMPDIR=") then env[#env + 1] = pair end
   end
   local result = assert(process.run {
-    argv = { "/proc/self/exe", "test/run.lua", table.unpack(arg) }, env = env,
+    argv = { assert(fs.readlink "/proc/self/exe"), "test/run.lua", table.unpack(arg) }, env = env,
     stdout = "inherit", stderr = "inherit",
   })
   assert(fs.remove_tree(folder))

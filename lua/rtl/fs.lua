@@ -144,6 +144,11 @@ function M.temp_dir(prefix)
   return checked("make", base, native.temp_dir(base))
 end
 
+--- What a symbolic link holds. M.readlink "/proc/self/exe" is where this program lies.
+function M.readlink(path)
+  return checked("read link", path, native.readlink(path))
+end
+
 --- The folder in which rtl was started.
 function M.cwd()
   return checked("find", ".", native.cwd())

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lauxlib.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -255,6 +256,18 @@ static int l_temp_dir(lua_State *L) {
   return 1;
 }
 
+/*** native.file.readlink(path) → target
+ * What a symbolic link holds. */
+static int l_readlink(lua_State *L) {
+  char target[PATH_MAX];
+  ssize_t length = readlink(check_path(L, 1), target, sizeof target);
+  if (length < 0) {
+    return fail(L, errno);
+  }
+  lua_pushlstring(L, target, (size_t)length);
+  return 1;
+}
+
 /*** native.file.cwd() → path */
 static int l_cwd(lua_State *L) {
   char *path = getcwd(NULL, 0);
@@ -285,6 +298,7 @@ int luaopen_rtl_native_file(lua_State *L) {
       {"read", l_read},         {"replace", l_replace}, {"append", l_append}, {"lock", l_lock},
       {"list", l_list},         {"stat", l_stat},       {"mkdir", l_mkdir},   {"remove", l_remove},
       {"rename", l_rename},     {"chmod", l_chmod},     {"temp_dir", l_temp_dir}, {"cwd", l_cwd},
+      {"readlink", l_readlink},
       {NULL, NULL},
   };
   make_class(L, READER, close_descriptor);

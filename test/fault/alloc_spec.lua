@@ -28,7 +28,8 @@ describe("a failing allocation", function ()
         if not pair:match("^TMPDIR=") then env[#env + 1] = pair end
       end
       local r = assert(process.run {
-        argv = { "/proc/self/exe", "test/fault/alloc.lua", shim, name }, env = env, timeout = 300,
+        argv = { assert(fs.readlink "/proc/self/exe"), "test/fault/alloc.lua", shim, name },
+        env = env, timeout = 300,
       })
       local points = r.stdout:match("(%d+) points\n$")
       assert.equal((points or "?") .. " points\n", r.stdout, r.stderr)

@@ -2,6 +2,8 @@ local err = require "rtl.err"
 local fs = require "rtl.fs"
 local process = require "rtl.process"
 
+local EXE = assert(fs.readlink "/proc/self/exe")
+
 describe("fs", function ()
   local dir
 
@@ -69,19 +71,17 @@ describe("fs", function ()
       local ok, e = h:append(("b"):rep(1000))
       print(ok, e.errno)
     ]]):format(path "log")
-    local exe = assert(fs.cwd()) and "/proc/" .. process.pid() .. "/exe"
     local shell = 'trap "" XFSZ; ulimit -f 3; exec "$0" -e "$1"'
-    local r = assert(process.run { argv = { "sh", "-c", shell, exe, script } })
+    local r = assert(process.run { argv = { "sh", "-c", shell, EXE, script } })
     assert.equal("nil\tEFBIG\n", r.stdout, r.stderr)
     assert.equal(("a"):rep(1000), fs.read(path "log"))
   end)
 
   it("locks, naming the holder, until closed", function ()
     local lock = assert(fs.lock(path "lock"))
-    local exe = "/proc/" .. process.pid() .. "/exe"
     local script = "local _, e = require 'rtl.fs'.lock(%q) print(e.code, e.holder)"
     script = script:format(path "lock")
-    local r = assert(process.run { argv = { exe, "-e", script } })
+    local r = assert(process.run { argv = { EXE, "-e", script } })
     local wanted = "^RTL%-FS%-002\tprocess " .. process.pid() .. " on %S+ since %d+%-%d%d%-%d%dT"
     assert.matches(wanted, r.stdout)
     lock:close()
@@ -91,9 +91,8 @@ describe("fs", function ()
   end)
 
   it("unlocks when the holder is killed", function ()
-    local exe = "/proc/" .. process.pid() .. "/exe"
     local script = ("require 'rtl.fs'.lock(%q) os.execute('kill -9 $PPID')"):format(path "lock")
-    assert.equal(9, assert(process.run { argv = { exe, "-e", script } }).signal)
+    assert.equal(9, assert(process.run { argv = { EXE, "-e", script } }).signal)
     local lock <close> = assert(fs.lock(path "lock"))
     assert.is_userdata(lock)
   end)
@@ -164,6 +163,8 @@ describe("fs", function ()
 
   it("tells kinds apart", function ()
     assert(process.run { argv = { "ln", "-s", "nowhere", path "dangling" } })
+    assert.equal("nowhere", fs.readlink(path "dangling"))
+    refused("RTL-FS-005", fs.readlink(dir))
     assert.equal("link", fs.stat(path "dangling", false).type)
     assert.is_false(fs.exists(path "dangling"))
     assert.equal("other", fs.stat("/dev/null").type)

@@ -4,7 +4,7 @@ local native = require "rtl.native.process"
 local process = require "rtl.process"
 local task = require "rtl.task"
 
-local EXE = "/proc/" .. process.pid() .. "/exe"
+local EXE = assert(fs.readlink "/proc/self/exe")
 local INT, TERM = 2, 15
 
 -- Runs `code` in a child; sends the next of `signals` each time it prints a line "go". Returns its

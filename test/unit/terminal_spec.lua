@@ -2,7 +2,7 @@ local process = require "rtl.process"
 local terminal = require "rtl.native.terminal"
 local fs = require "rtl.fs"
 
-local EXE = "/proc/" .. process.pid() .. "/exe"
+local EXE = assert(fs.readlink "/proc/self/exe")
 
 local function sh(script, ...)
   return assert(process.run { argv = { "sh", "-c", script, EXE, ... } })
