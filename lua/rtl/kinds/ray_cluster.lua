@@ -8,6 +8,7 @@ local err = require "rtl.err"
 local json = require "rtl.native.json"
 local kind = require "rtl.plan.kind"
 local kube = require "rtl.kinds.kube"
+local prices = require "rtl.plan.prices"
 local support = require "rtl.kinds.support"
 
 local KIND = "ray.io/v1/RayCluster"
@@ -179,6 +180,13 @@ local function delete(ctx, item)
   end)
 end
 
+-- What its pods pull through the NAT gateway, once a node; nothing where there is none of ours.
+local function cost(ctx, _, f)
+  if not ctx.aws_of then return nil end
+  return { once = (f.workers + 1) * prices.image_gb * prices.nat_gateway_gb, what = "image pulls",
+    source = prices.source }
+end
+
 return kind.define {
   name = "ray_cluster",
   outputs = { "head_pod", "worker_pods", "image_id", "namespace" },
@@ -190,6 +198,7 @@ return kind.define {
   replace_when = { "manifest" },
   create = create,
   delete = delete,
+  cost = cost,
   tokened = true,
   ready = { wait = wait, usual = 240, delete_usual = 30 },
   depends = { "namespace", "helm_release", "node_group", "eks_cluster", "kubernetes_object" },

@@ -14,7 +14,8 @@ function M.of(plan, ctx)
       total.unknown[#total.unknown + 1] = res.key
     elseif price then
       total.hourly = total.hourly + (price.hourly or 0)
-      total.once = total.once + (price.once or 0)
+      local paid_now = row.action == "create" or row.action == "replace"
+      total.once = total.once + (paid_now and price.once or 0)
       total.source = price.source or total.source
       total.lines[#total.lines + 1] = { resource = res.key, what = price.what,
         hourly = price.hourly or 0, once = price.once or 0 }

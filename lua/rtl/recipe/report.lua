@@ -60,21 +60,22 @@ function M.has_changes(plan)
     + (counts.delete or 0) > 0
 end
 
+-- What is paid once, in words.
+local function once_of(cost)
+  local names = {}
+  for _, line in ipairs(cost.lines) do
+    if line.once > 0 then names[#names + 1] = line.what end
+  end
+  return table.concat(names, ", ")
+end
+
 local function price_of(cost)
   if not cost or (cost.hourly == 0 and cost.once == 0) then return nil end
   local parts = { text.money(cost.hourly) .. "/h" }
   if cost.once and cost.once > 0 then
-    parts[2] = ("about %s once"):format(text.money(cost.once))
+    parts[2] = ("about %s for %s"):format(text.money(cost.once), once_of(cost))
   end
   return table.concat(parts, " + ")
-end
-
-local function once_of(cost)
-  local names = {}
-  for _, line in ipairs(cost and cost.lines or {}) do
-    if (line.once or 0) > 0 then names[#names + 1] = line.what end
-  end
-  return names
 end
 
 --- The line that sums the plan up.
@@ -121,7 +122,6 @@ end
 
 local function notes_of(plan)
   local lines = {}
-  for _, what in ipairs(once_of(plan.cost)) do lines[#lines + 1] = "  once: " .. what end
   if plan.cost and plan.cost.source then
     lines[#lines + 1] = "  prices: " .. plan.cost.source
   end
