@@ -16,6 +16,9 @@ local PATTERN = (MARK:sub(3):gsub("%x%x", function (digits)
   return char:find "%w" and "[" .. char .. "]" or "%" .. char
 end))
 
+-- Larger regions are a sanitizer's own books.
+local LARGEST = 8 << 20
+
 local function marked(before, after)
   return secret.join(before, crypto.unhex(secret.new(MARK)), after)
 end
@@ -74,9 +77,10 @@ local found = 0
 local memory <close> = assert(io.open("/proc/self/mem", "rb"))
 for line in io.lines "/proc/self/maps" do
   local from, to = line:match "^(%x+)%-(%x+) rw"
-  if from and not line:find "%[v" then
+  local size = from and tonumber(to, 16) - tonumber(from, 16) or 0
+  if size > 0 and size <= LARGEST and not line:find "%[v" then
     memory:seek("set", tonumber(from, 16))
-    local bytes = memory:read(tonumber(to, 16) - tonumber(from, 16)) or ""
+    local bytes = memory:read(size) or ""
     found = found + select(2, bytes:gsub(PATTERN, ""))
   end
 end
