@@ -132,8 +132,9 @@ static int resume_it(lua_State *L) {
   int status = lua_resume(co, L, nargs, &nresults);
   current = outer;
   if (status != LUA_OK && status != LUA_YIELD) {
-    lua_pushboolean(L, 0);
     lua_xmove(co, L, 1);
+    lua_pushboolean(L, 0);
+    lua_insert(L, -2); /* in this order: co may be L, when it resumes itself */
     return 2;
   }
   if (!lua_checkstack(L, nresults + 1)) {

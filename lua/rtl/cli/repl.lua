@@ -4,7 +4,9 @@ local fs = require "rtl.fs"
 local host = require "rtl.native.host"
 local loop = require "rtl.native.loop"
 local process = require "rtl.process"
+local state = require "rtl.recipe.state"
 local task = require "rtl.task"
+local wire = require "rtl.wire"
 
 local M = {}
 
@@ -116,6 +118,23 @@ local function wait_for_key()
   if not keys then return end -- a file can always be read
   local _ <close> = keys
   task.await(keys)
+end
+
+-- Standard input that is no terminal is a script.
+local function run_input()
+  local chunk = assert(load(io.read("a"), "=stdin"))
+  local result = chunk()
+  return math.tointeger(result) or 0
+end
+
+--- `rtl` without a word: the REPL, or the script that standard input is. `get_run` gives what the
+-- variable `run` holds. Returns the exit code.
+function M.run(get_run)
+  if not process.is_terminal(0) then return run_input() end
+  local world = wire.describe()
+  return M.start {
+    prompt = world.name ~= "native" and world.name or "rtl", run = get_run, state = state.root(),
+  }
 end
 
 --- Reads and runs lines until the end of input. `options`: run = fn → what the variable `run` holds
