@@ -165,13 +165,14 @@ function M.quote(s)
   return '"' .. table.concat(parts) .. '"'
 end
 
---- A deep copy in which every number is a float, as helm reads values from a text.
+--- A deep copy in which every number is a float, as helm reads values from a text. A table with a
+-- first item counts as a list, also when nobody marked it (values that a recipe writes).
 function M.floats(v)
   if math.type(v) == "integer" then return v + 0.0 end
   if type(v) ~= "table" then return v end
   local copy = {}
   for key, item in pairs(v) do copy[key] = M.floats(item) end
-  return array.is(v) and array(copy) or copy
+  return (array.is(v) or v[1] ~= nil) and array(copy) or copy
 end
 
 --- A deep copy.
