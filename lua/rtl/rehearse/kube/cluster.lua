@@ -40,7 +40,7 @@ function M.new(world, options)
                               version = options.version, key = options.key, host = options.host,
                               authority = options.authority, admits = options.admits,
                               good_tokens = {}, images_on = {}, address_of = {}, files = {},
-                              jobs = {}, machines = {} }, Cluster)
+                              jobs = {}, machines = {}, output = {}, taken = {} }, Cluster)
   kube.store = store_module.new(world, options.key)
   for field, kind in pairs { pods = "Pod", nodes = "Node", namespaces = "Namespace" } do
     kube[field] = kube.store:of_kind(kind)
@@ -73,7 +73,14 @@ function Cluster:bind(pod, node)
     copy.spec.nodeName = node.metadata.name
     pods.set_condition(copy.status, "PodScheduled", "True", self.store:timestamp())
   end)
-  if bound then kubelet.take(self, bound) end
+  if bound then self:take(bound) end
+end
+
+--- Gives a pod that has a node to that node's kubelet, once.
+function Cluster:take(pod)
+  if self.taken[pod.metadata.uid] then return end
+  self.taken[pod.metadata.uid] = true
+  kubelet.take(self, pod)
 end
 
 --- Notes on a pod why it can not be scheduled.

@@ -74,10 +74,12 @@ local function bind(kube, pod, node, requests, left)
   kube:bind(pod, node)
 end
 
---- Binds every pod that waits and fits, and says of the others why they do not.
+--- Binds every pod that waits and fits, and says of the others why they do not. A pod that names its
+-- node itself is the kubelet's at once.
 function M.pass(kube)
   local waiting = {}
   for _, pod in ipairs(kube.store:list(kube.pods)) do
+    if pod.spec.nodeName and kube.machines[pod.spec.nodeName] then kube:take(pod) end
     if not pod.spec.nodeName and not pod.metadata.deletionTimestamp and not pods.ended(pod) then
       waiting[#waiting + 1] = pod
     end

@@ -51,7 +51,7 @@ local function join(call, cluster, group, item)
     address = item.PrivateIpAddress, type = item.InstanceType, group = group.nodegroupName,
     zone = item.Placement.AvailabilityZone, zone_id = item.Placement.AvailabilityZoneId,
     vcpu = kind.vcpu, memory_gib = kind.memory_gib, disk_gib = disk_of(group.facts.data, group),
-    gpus = group.amiType:find "NVIDIA" and kind.gpus or 0, efa = machines.efa_count(item),
+    gpus = group.amiType:find "NVIDIA" and kind.gpus or 0, efa = machines.efa_count(item), rdma = kind.name:find "^p%d" ~= nil,
     max_pods = types.max_pods(kind), image_id = item.ImageId, labels = group.labels,
     taints = taints_of(group) })
 end
