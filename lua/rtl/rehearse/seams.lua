@@ -15,7 +15,9 @@ function M.clock(world)
     mono = function () return (world.now_us - begin) / 1000000 end,
     utc = function () return world.now_us / 1000000 end,
     advance = function (to)
-      world:advance(begin + math.ceil(to * 1000000))
+      local us = math.ceil(to * 1000000)
+      if us / 1000000 < to then us = us + 1 end -- rounding must not leave a timer in the future
+      world:advance(begin + us)
       world:mark()
     end,
   }
