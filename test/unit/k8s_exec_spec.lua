@@ -221,6 +221,20 @@ describe("exec", function ()
     assert.same({ code = 0, stdout = "", stderr = "e" }, r)
   end)
 
+  it("keeps no more output than it may", function ()
+    local c = start { [EXEC] = says("\1" .. ("x"):rep(11), "\3" .. SUCCESS) }
+    local r, problem = run(c, { limit = 10 })
+    assert.is_nil(r)
+    assert.equal("RTL-K8S-033", problem.code)
+  end)
+
+  it("lets an error of the one who takes the output through", function ()
+    local c = start { [EXEC] = says("\1x", "\3" .. SUCCESS) }
+    local ok, e = pcall(run, c, { on_stdout = function () error("mine", 0) end })
+    assert.is_false(ok)
+    assert.matches("^mine", tostring(e))
+  end)
+
   it("refuses misuse", function ()
     local c = start {}
     assert.error_matches(function () c:exec { pod = "p" } end, "argv expected")

@@ -216,7 +216,7 @@ describe("an exec plugin", function ()
   it("that answers another version is believed with a warning", function ()
     answers = { credential({ token = "t" }, "client.authentication.k8s.io/v1alpha1") }
     local settings = assert(load(plugin()))
-    assert.matches("v1alpha1", settings.client.warning)
+    assert.matches("v1alpha1", settings.about.warnings[1])
   end)
 
   it("that fails is an error with its hint", function ()

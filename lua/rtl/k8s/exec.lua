@@ -116,15 +116,15 @@ local function keep_alive(ws)
   end
 end
 
-local function collector(on_bytes, what)
+local function collector(on_bytes, limit, what)
   local parts, size = {}, 0
   return function (bytes)
     if bytes == "" then return end
     if on_bytes then return on_bytes(bytes) end
     size = size + #bytes
-    if size > MAX_CAPTURE then
-      error(err.new { code = "RTL-K8S-033", message = "the output is larger than 64 MiB",
-        doing = what }, 0)
+    if size > limit then
+      error(err.new { code = "RTL-K8S-033", doing = what, sent = true,
+        message = ("the output is larger than %d bytes"):format(limit) }, 0)
     end
     parts[#parts + 1] = bytes
   end, function () return table.concat(parts) end
@@ -179,9 +179,9 @@ local function result(status, problem, what, protocol)
 end
 
 local function converse(ws, options, what)
-  local status = {}
-  local take_out, out = collector(options.on_stdout, what)
-  local take_err, errors = collector(options.on_stderr, what)
+  local status, limit = {}, options.limit or MAX_CAPTURE
+  local take_out, out = collector(options.on_stdout, limit, what)
+  local take_err, errors = collector(options.on_stderr, limit, what)
   local problem = task.group(function (g)
     local pinger = g:spawn(keep_alive, ws)
     local feeder = options.stdin and g:spawn(feed, ws, options.stdin)
@@ -200,7 +200,8 @@ end
 
 --- Runs a command in a pod. `options`: namespace, pod, container, argv (no shell), stdin (string or
 -- function () → chunk or nil), on_stdout and on_stderr (function (bytes); without them the result
--- has the text), timeout (seconds), tty. Returns { code, stdout, stderr }: a code other than 0 is
+-- has the text), timeout (seconds), tty, limit
+-- (bytes kept of each stream, 64 MiB). Returns { code, stdout, stderr }: a code other than 0 is
 -- no error. nil, err: RTL-K8S-030 ended without a status (outcome unknown, err.sent), 031 could not
 -- be run, 032 not done in time; else why the server refused. With v4 (an old server) the end of
 -- stdin can't be told: a command that reads to the end hangs there, so give it a length.
@@ -218,7 +219,10 @@ function M.exec(client, options)
     local opened, problem = open(client, options, what)
     if not opened then return nil, problem end
     local ws <close> = opened
-    return converse(ws, options, what)
+    local ok, value, failure = pcall(converse, ws, options, what)
+    if ok then return value, failure end
+    if not err.has_code(value, "RTL-K8S-033") then error(value, 0) end
+    return nil, value
   end
   if not options.timeout then return task.run(run) end
   local value, problem = task.deadline(options.timeout, run)

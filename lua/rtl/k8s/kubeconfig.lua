@@ -240,6 +240,7 @@ function M.load(options)
   if not ok then return nil, wrong end
   ok, wrong = user_settings(out, user, ("user %q"):format(user_name), cluster)
   if not ok then return nil, wrong end
+  table.insert(merged.warnings, out.warning)
   return { client = out, about = { context = name, cluster = cluster_name, user = user_name,
     files = merged.read, warnings = merged.warnings, loaded = clock.utc() } }
 end
