@@ -1,5 +1,5 @@
 --- Randomness: tokens, identifiers, jitter.
--- One of the four seams that a rehearsal replaces; nothing else in rtl may be random.
+-- One of the four seams that a simulated world replaces; nothing else in rtl may be random.
 
 local native = require "rtl.native.entropy"
 

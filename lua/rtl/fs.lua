@@ -1,4 +1,4 @@
---- Files. They are real in every world: a rehearsal reads and writes its state here too.
+--- Files. They are real in every world: a simulated one reads and writes its state here too.
 -- What the file system refuses is nil and an error: RTL-FS-001 not there, -002 locked, -003 not
 -- allowed, -004 disk full, -005 anything else; `err.errno` has the system's name (ENOENT).
 

@@ -1,5 +1,5 @@
 --- Other programs, and what the surroundings say: environment, host, user, terminal.
--- One of the four seams that a rehearsal replaces.
+-- One of the four seams that a simulated world replaces.
 
 local err = require "rtl.err"
 local loop = require "rtl.native.loop"

@@ -111,7 +111,8 @@ int rtl_file_lock(const char *path, const char *info, size_t size) {
   if (fd < 0) {
     return -1;
   }
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0 || ftruncate(fd, 0) != 0 || write_all(fd, info, size) != 0) {
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 || ftruncate(fd, 0) != 0 ||
+      write_all(fd, info, size) != 0) {
     return fail_closed(fd, errno);
   }
   return fd;

@@ -1,4 +1,5 @@
-/* rtl.native.file: the calls under rtl.fs. Each returns its value, or nil, a text and an errno name. */
+/* rtl.native.file: the calls under rtl.fs. Each returns its value, or nil, a text and an errno
+ * name. */
 #include "file/file.h"
 
 #include <dirent.h>

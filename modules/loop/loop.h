@@ -36,11 +36,11 @@ void rtl_loop_end_token(struct rtl_loop *loop, uint64_t token);
 /* ---- descriptors ---- */
 
 struct rtl_watch {
-  int fd;                                                    /* one watch a descriptor */
-  uint32_t events;                                           /* EPOLLIN, EPOLLOUT; level-triggered */
+  int fd;                                            /* one watch a descriptor */
+  uint32_t events;                                   /* EPOLLIN, EPOLLOUT; level-triggered */
   void (*ready)(struct rtl_watch *watch, uint32_t events);
   void *data;
-  int watched, polled;                                       /* the loop's; start with 0 */
+  int watched, polled;                               /* the loop's; start with 0 */
 };
 
 int rtl_loop_watch(struct rtl_loop *loop, struct rtl_watch *watch);

@@ -25,7 +25,8 @@ local C_OWNED = {
   { { "fork", "vfork", "execv", "execve", "execvp", "posix_spawn", "posix_spawnp", "system",
     "popen" }, { "modules/process/" } },
   { { "getenv", "secure_getenv" }, { "modules/process/", "host/searcher" } },
-  { { "sleep", "usleep", "nanosleep", "poll", "select", "epoll_wait" }, { "modules/loop/" } },
+  { { "sleep", "usleep", "nanosleep", "select", "epoll_wait" }, { "modules/loop/" } },
+  { { "poll" }, { "modules/loop/", "modules/terminal/" } }, -- a write to a full terminal waits
 }
 
 local function lines_of(command)

@@ -138,7 +138,7 @@ function M.run(get_run)
 end
 
 --- Reads and runs lines until the end of input. `options`: run = fn → what the variable `run` holds
--- (asked each time), prompt = the prompt's text without its end ("rehearsal"), state = the folder
+-- (asked each time), prompt = the prompt's text without its end, state = the folder
 -- for the history or nil. Returns 0.
 function M.start(options)
   options = options or {}

@@ -7,16 +7,16 @@ return {
   ["RTL-FS-002"] = {
     title = "Another rtl has the lock",
     cause = "Another process works on the same deployment; the message names it.",
-    next = "Wait until it has ended, or end it. The lock ends with its process: nothing is to be deleted.",
+    next = "Wait until it has ended, or end it. The lock ends with its process: delete nothing.",
   },
   ["RTL-FS-003"] = {
     title = "The file may not be read or written",
-    cause = "The permissions of the file or of a folder on the way forbid it, or the disk is read-only.",
+    cause = "The permissions of the file or of a folder above forbid it, or the disk is read-only.",
     next = "Look at the permissions; RTL_STATE names another folder for rtl's own files.",
   },
   ["RTL-FS-004"] = {
     title = "The disk is full",
-    cause = "No space, no inodes or no quota is left. Nothing was written half: files are as before.",
+    cause = "No space, no inodes or no quota is left. Files are as they were.",
     next = "Make room, or let RTL_STATE name a folder on another disk.",
   },
   ["RTL-FS-005"] = {

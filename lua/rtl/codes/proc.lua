@@ -11,7 +11,7 @@ return {
   },
   ["RTL-PROC-003"] = {
     title = "Nobody reads the output any more",
-    cause = "Standard output or standard error is closed, or the program behind the pipe has ended.",
-    next = "Nothing, if that was meant (`| head`); else look at the disk or the program behind the pipe.",
+    cause = "Standard output or error is closed, or the program behind the pipe has ended.",
+    next = "Nothing, if that was meant (`| head`); else look at the program behind the pipe.",
   },
 }

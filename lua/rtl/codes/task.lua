@@ -7,8 +7,8 @@ return {
   },
   ["RTL-TASK-002"] = {
     title = "Interrupted",
-    cause = "Ctrl-C was pressed, or the program was asked to end, or the task was cancelled because "
-      .. "another one of its group had failed.",
+    cause = "Ctrl-C was pressed, or the program was asked to end, or the task was cancelled "
+      .. "because another one of its group had failed.",
     next = "Run the same command again to go on: what was made is in the ledger.",
   },
   ["RTL-TASK-003"] = {
