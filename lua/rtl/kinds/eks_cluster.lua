@@ -47,10 +47,13 @@ local function read(ctx, res)
   return live_of(cluster)
 end
 
+-- Mode and support are compared where the answer has them.
 local function diff(_, res, f, live)
+  local want = { version = f.version, role_arn = f.role_arn }
+  if not res.given and live.authentication then want.authentication = "API" end
+  if not res.given and live.support_type then want.support_type = "STANDARD" end
   local changes = compare.fields({ "version", "role_arn", "authentication", "support_type" },
-    { version = f.version, role_arn = f.role_arn, authentication = not res.given and "API" or nil,
-      support_type = not res.given and "STANDARD" or nil }, live)
+    want, live)
   if f.subnet_ids and not compare.same_set(f.subnet_ids, live.subnet_ids) then
     changes[#changes + 1] = { field = "subnet_ids", want = f.subnet_ids, have = live.subnet_ids }
   end

@@ -8,12 +8,16 @@
 local clock = require "rtl.clock"
 local crypto = require "rtl.native.crypto"
 local err = require "rtl.err"
-local helm = require "rtl.helm"
 local json = require "rtl.native.json"
 local kind = require "rtl.plan.kind"
 local kube = require "rtl.kinds.kube"
 local support = require "rtl.kinds.support"
 local yaml = require "rtl.native.yaml"
+
+-- The template engine is large: loaded when a chart is really rendered or a record read.
+local function helm()
+  return require "rtl.helm"
+end
 
 local WAITED = { Deployment = true, DaemonSet = true, StatefulSet = false }
 
@@ -38,7 +42,7 @@ local function revisions(client, name, namespace)
 end
 
 local function live_of(ctx, secret)
-  local release, failure = helm.parse_record(secret)
+  local release, failure = helm().parse_record(secret)
   if not release then return nil, failure end
   local metadata = release.chart and release.chart.metadata or {}
   local live = { id = release.namespace .. "/" .. release.name, release = release.name,
@@ -81,11 +85,11 @@ local function diff(_, _, f, live)
 end
 
 local function render(client, res, f, revision)
-  local chart, failure = helm.fetch(f.chart)
+  local chart, failure = helm().fetch(f.chart)
   if not chart then return nil, failure end
   local version, refused = client:version()
   if not version then return nil, refused end
-  local rendered, problem = helm.render(chart, { name = res.name, namespace = f.namespace,
+  local rendered, problem = helm().render(chart, { name = res.name, namespace = f.namespace,
     values = f.values, kube_version = version.gitVersion, upgrade = revision > 1,
     revision = revision })
   if not rendered then return nil, problem end
@@ -120,7 +124,7 @@ end
 
 local function apply_objects(client, res, f, rendered)
   for _, object in ipairs(rendered.objects) do
-    helm.adopt(object, res.name, f.namespace)
+    helm().adopt(object, res.name, f.namespace)
     local done, failure = apply_one(client, object, f.namespace)
     if not done then
       return nil, err.wrap(failure, { doing = ("apply %s %s of %s"):format(object.kind,
@@ -131,7 +135,7 @@ local function apply_objects(client, res, f, rendered)
 end
 
 local function write_record(ctx, client, res, f, rendered, chart, revision)
-  local secret = helm.release_record { rendered = rendered, chart = chart, name = res.name,
+  local secret = helm().release_record { rendered = rendered, chart = chart, name = res.name,
     namespace = f.namespace, values = f.values or {}, revision = revision, status = "deployed",
     now = clock.utc() }
   return apply_one(client, kube.label(ctx, secret), f.namespace)

@@ -94,29 +94,20 @@ local function read(ctx, res)
   return live_of(ctx, item)
 end
 
--- EC2 answers lists of tags and groups in its own order.
-local function sorted(list, key)
-  local copy = table.move(list or {}, 1, #(list or {}), 1, {})
-  table.sort(copy, function (a, b)
-    if key then return a[key] < b[key] end
-    return a < b
-  end)
-  return copy
-end
-
+-- EC2 answers tags and groups in its own order, and adds tags of its own.
 local function comparable(value)
   local copy = {}
   for key, part in pairs(value) do copy[key] = part end
   copy.TagSpecifications = {}
-  for _, spec in ipairs(sorted(value.TagSpecifications, "ResourceType")) do
-    table.insert(copy.TagSpecifications, { ResourceType = spec.ResourceType,
-      Tags = sorted(spec.Tags, "Key") })
+  for _, spec in ipairs(value.TagSpecifications or {}) do
+    copy.TagSpecifications[spec.ResourceType] = support.tags_of(spec.Tags)
   end
   copy.NetworkInterfaces = value.NetworkInterfaces and {}
   for _, one in ipairs(value.NetworkInterfaces or {}) do
     local interface = {}
     for key, part in pairs(one) do interface[key] = part end
-    interface.Groups = sorted(one.Groups)
+    interface.Groups = table.move(one.Groups or {}, 1, #(one.Groups or {}), 1, {})
+    table.sort(interface.Groups)
     table.insert(copy.NetworkInterfaces, interface)
   end
   return copy

@@ -41,10 +41,11 @@ local function create(ctx, res, f)
   end)
   if not answer then return nil, failure end
   local live = live_of(answer.Subnet)
-  if f.public then
-    local done, refused = set_public(ctx, res, live.id, true)
+  local public = f.public or false
+  if live.public ~= public then
+    local done, refused = set_public(ctx, res, live.id, public)
     if not done then return nil, refused, live end
-    live.public = true
+    live.public = public
   end
   return live
 end

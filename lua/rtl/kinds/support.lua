@@ -89,22 +89,34 @@ local function alive(found, gone)
 end
 
 --- Looks an EC2 thing up: by given or ledger id, else by tags. spec: op ("describe_vpcs"), items
--- ("Vpcs"), id ("VpcId", member), id_filter ("vpc-id"), gone (function(item): is on its way out),
--- filters (member name, default "Filters"), paged (default true).
+-- ("Vpcs"), id ("VpcId", member), id_filter ("vpc-id") or ids ("VpcIds", parameter), gone
+-- (function(item): is on its way out), filters (member name, default "Filters"), paged (default
+-- true).
 -- Returns item | nil | nil, err (RTL-PLAN-015 when several carry the tags).
 function M.look_up(ctx, res, spec)
   local id = known_id(ctx, res)
   if id then
-    local found, failure = M.list(ctx, spec, array { filter(spec.id_filter, id) })
-    if not found then return nil, failure end
-    found = alive(found, spec.gone)
-    if found[1] or res.given then return found[1] end
+    local item, failure = M.by_id(ctx, spec, id)
+    if failure then return nil, failure end
+    if item and spec.gone and spec.gone(item) then item = nil end
+    if item or res.given then return item end
   end
   local found, failure = M.list(ctx, spec, M.own_filters(ctx, res))
   if not found then return nil, failure end
   found = alive(found, spec.gone)
   if #found > 1 then return nil, several(res, found, spec.id) end
   return found[1]
+end
+
+--- The item with that id: item | nil | nil, err.
+function M.by_id(ctx, spec, id)
+  if not spec.ids then
+    local found, failure = M.list(ctx, spec, array { filter(spec.id_filter, id) })
+    return found and found[1], failure
+  end
+  local found, failure = ctx:aws("ec2"):all(spec.op, { [spec.ids] = array { id } })
+  if not found and not errors.not_found(failure) then return nil, failure end
+  return found and found[1]
 end
 
 --- One describe call with filters: array of items | nil, err.

@@ -9,7 +9,7 @@ local support = require "rtl.kinds.support"
 local GONE = { deleted = true, deleting = true }
 
 local SPEC = { op = "describe_vpc_endpoints", items = "VpcEndpoints", id = "VpcEndpointId",
-  id_filter = "vpc-endpoint-id",
+  ids = "VpcEndpointIds",
   gone = function (item) return GONE[(item.State or ""):lower()] end }
 
 local function live_of(item)
@@ -83,9 +83,9 @@ local function delete(ctx, item)
   if not done then return nil, failure end
   return support.wait({ ctx = ctx, res = item, every = 3, limit = 300, what = "deleted" },
     function ()
-      local list, refused = support.list(ctx, SPEC, { support.filter(SPEC.id_filter, item.id) })
-      if not list then return nil, refused end
-      local state = list[1] and live_of(list[1]).state or "deleted"
+      local live, refused = support.by_id(ctx, SPEC, item.id)
+      if refused then return nil, refused end
+      local state = live and live_of(live).state or "deleted"
       return state == "deleted", state
     end)
 end

@@ -1,0 +1,222 @@
+local capacity = require "rtl.kinds.capacity"
+local err = require "rtl.err"
+local fake_aws = require "test.support.fake_aws"
+local task = require "rtl.task"
+local toy = require "test.support.toy"
+
+local ZONES = { { ZoneName = "us-east-2c", ZoneId = "use2-az3" },
+  { ZoneName = "us-east-2a", ZoneId = "use2-az1" },
+  { ZoneName = "us-east-2b", ZoneId = "use2-az2" } }
+
+local function offerings(...)
+  local list = {}
+  for _, zone in ipairs { ... } do
+    list[#list + 1] = { InstanceType = "g6.12xlarge", Location = zone }
+  end
+  return list
+end
+
+local function info(efa, gpus)
+  return { { InstanceType = "g6.12xlarge", VCpuInfo = { DefaultVCpus = 48 },
+    NetworkInfo = { EfaSupported = efa > 0, EfaInfo = { MaximumEfaInterfaces = efa } },
+    GpuInfo = { Gpus = { { Name = "L4", Count = gpus or 4 } } } } }
+end
+
+local function answers(more)
+  local all = {
+    ["ec2:describe_availability_zones"] = { AvailabilityZones = ZONES },
+    ["ec2:describe_instance_type_offerings"] = offerings("use2-az2", "use2-az3"),
+    ["ec2:describe_instance_types"] = info(1),
+    ["ec2:describe_capacity_reservations"] = {},
+    ["ec2:describe_instances"] = {},
+    ["service_quotas:get_service_quota"] = { Quota = { Value = 192.0 } },
+    ["ec2:describe_subnets"] = {},
+  }
+  for key, value in pairs(more or {}) do all[key] = value end
+  return all
+end
+
+local SPEC = { instance = "g6.12xlarge", count = 2,
+  system = { instance = "m7i.xlarge", count = 1 } }
+
+local function spec(more)
+  local all = {}
+  for key, value in pairs(SPEC) do all[key] = value end
+  for key, value in pairs(more or {}) do all[key] = value end
+  return all
+end
+
+local function rank(more, options)
+  local ctx = fake_aws.context(answers(more))
+  return task.run(capacity.rank, ctx, spec(options)), ctx
+end
+
+local function ids(zones, only_usable)
+  local list = {}
+  for _, zone in ipairs(zones) do
+    if zone.usable or not only_usable then list[#list + 1] = zone.zone_id end
+  end
+  return list
+end
+
+describe("capacity", function ()
+  local restore
+  before_each(function () restore = toy.virtual_clock() end)
+  after_each(function () restore() end)
+
+  it("ranks by what is offered, whatever the order of the answer", function ()
+    local ranked = rank()
+    assert.is_nil(ranked.problem)
+    assert.same({ "use2-az2", "use2-az3", "use2-az1" }, ids(ranked.zones))
+    assert.equal("not offered here", ranked.zones[3].why)
+    local quota = ranked.regions[1].quotas[1]
+    assert.same({ "L-DB2E81BA", 96, 192, 0, true },
+      { quota.code, quota.need, quota.granted, quota.used, quota.enough })
+  end)
+
+  it("skips the zones that EKS refuses", function ()
+    local ranked = rank { ["ec2:describe_availability_zones"] = { AvailabilityZones = {
+      { ZoneName = "us-east-1e", ZoneId = "use1-az3" },
+      { ZoneName = "us-east-1a", ZoneId = "use1-az1" } } },
+      ["ec2:describe_instance_type_offerings"] = offerings("use1-az3", "use1-az1") }
+    assert.same({ "use1-az1" }, ids(ranked.zones, true))
+  end)
+
+  it("names quota and need when there is none, and nothing else", function ()
+    local ranked = rank { ["service_quotas:get_service_quota"] = { Quota = { Value = 0.0 } } }
+    assert.equal("RTL-CAP-001", ranked.problem.code)
+    assert.equal("refused", ranked.problem.exit)
+    assert.matches("96 vCPU of L%-DB2E81BA .*us%-east%-2: 0 granted, 0 used",
+      ranked.problem.message)
+    assert.same({}, ids(ranked.zones, true))
+  end)
+
+  it("takes the default where no quota is stored", function ()
+    local ranked = rank {
+      ["service_quotas:get_service_quota"] = function ()
+        return fake_aws.refuse "NoSuchResourceException"
+      end,
+      ["service_quotas:get_aws_default_service_quota"] = { Quota = { Value = 64.0 } },
+    }
+    assert.equal("RTL-CAP-001", ranked.problem.code)
+    assert.equal(64, ranked.regions[1].quotas[1].granted)
+  end)
+
+  it("counts others' instances and unused reservations, not its own", function ()
+    local mine = { { Key = "rtl:deployment", Value = "toy" } }
+    local ranked = rank {
+      ["ec2:describe_instances"] = { { Instances = { { InstanceType = "g6.12xlarge", Tags = mine },
+        { InstanceType = "g6.12xlarge" }, { InstanceType = "g6.xlarge" },
+        { InstanceType = "m7i.xlarge" } } } },
+      ["ec2:describe_capacity_reservations"] = { { InstanceType = "g6.12xlarge",
+        AvailabilityZoneId = "use2-az1", AvailableInstanceCount = 1 } },
+    }
+    assert.equal(48 + 4 + 48, ranked.regions[1].quotas[1].used)
+    assert.equal(4, ranked.regions[1].quotas[2].used)
+    assert.equal("RTL-CAP-001", ranked.problem.code)
+  end)
+
+  it("puts a zone with a fitting reservation first, and needs no quota for a given one", function ()
+    local reservation = { CapacityReservationId = "cr-1", InstanceType = "g6.12xlarge",
+      AvailabilityZoneId = "use2-az3", AvailableInstanceCount = 2 }
+    local ranked = rank { ["ec2:describe_capacity_reservations"] = { reservation } }
+    assert.equal("use2-az3", ranked.zones[1].zone_id)
+    assert.equal("cr-1", ranked.zones[1].reservation.id)
+    ranked = rank({ ["ec2:describe_capacity_reservations"] = { reservation },
+      ["service_quotas:get_service_quota"] = { Quota = { Value = 96.0 } } },
+      { reservation = "cr-1" })
+    assert.is_nil(ranked.problem)
+    assert.equal(0, ranked.regions[1].quotas[1].need)
+  end)
+
+  it("says so when the type is offered nowhere, or is not what the table says", function ()
+    local nowhere = rank { ["ec2:describe_instance_type_offerings"] = {} }
+    assert.equal("RTL-CAP-002", nowhere.problem.code)
+    assert.equal("RTL-CAP-002", rank { ["ec2:describe_instance_types"] = function ()
+      return fake_aws.refuse "InvalidInstanceType"
+    end }.problem.code)
+    local ranked = rank { ["ec2:describe_instance_types"] = info(1, 8) }
+    assert.equal("RTL-CAP-008", ranked.problem.code)
+    assert.matches("8 GPUs and 1 EFA", ranked.problem.message)
+  end)
+
+  it("returns a refused read as an error", function ()
+    local ctx = fake_aws.context(answers { ["ec2:describe_instances"] = function ()
+      return fake_aws.refuse "UnauthorizedOperation"
+    end })
+    local ranked, failure = task.run(capacity.rank, ctx, spec())
+    assert.is_nil(ranked)
+    assert.equal("UnauthorizedOperation", failure.code)
+  end)
+end)
+
+describe("the choice of a zone", function ()
+  local restore
+  before_each(function () restore = toy.virtual_clock() end)
+  after_each(function () restore() end)
+
+  local function choose(more, options, notes)
+    local ledger = { notes = function () return notes or {} end, state = function () return {} end }
+    local ctx = fake_aws.context(answers(more), { ledger = ledger })
+    return task.run(function ()
+      local ranked = assert(capacity.rank(ctx, spec()))
+      return capacity.choose(ctx, ranked, options)
+    end)
+  end
+
+  it("is the best zone and one more for the control plane", function ()
+    local choice = choose()
+    assert.equal("use2-az2", choice.gpu.zone_id)
+    assert.same({ "use2-az2", "use2-az3" }, ids(choice.network))
+    assert.is_false(choice.extra)
+  end)
+
+  it("passes over a zone that had no capacity lately, but keeps what stands", function ()
+    local function subnet(zone)
+      return { SubnetId = "s-" .. zone, AvailabilityZoneId = zone, Tags = {
+        { Key = "rtl:resource", Value = "subnet/public-" .. zone } } }
+    end
+    local standing = {
+      ["ec2:describe_instance_type_offerings"] = offerings("use2-az1", "use2-az2", "use2-az3"),
+      ["ec2:describe_subnets"] = { subnet "use2-az1", subnet "use2-az2" },
+      ["ec2:describe_nat_gateways"] = { { State = "available", SubnetId = "s-use2-az1" } },
+      ["eks:list_nodegroups"] = { "system" },
+    }
+    local recent = { { zone = "use2-az1", at = "2025-12-01T08:00:00Z" } }
+    local choice = choose(standing, {}, recent)
+    assert.equal("use2-az2", choice.gpu.zone_id)
+    assert.same({ "use2-az1", "use2-az2" }, ids(choice.network))
+    assert.is_false(choice.extra)
+    recent[2] = { zone = "use2-az2", at = "2025-12-01T08:00:00Z" }
+    choice = choose(standing, {}, recent)
+    assert.equal("use2-az3", choice.gpu.zone_id)
+    assert.is_true(choice.extra)
+    recent[3] = { zone = "use2-az3", at = "2025-12-01T08:00:00Z" }
+    local none, failure = choose(standing, {}, recent)
+    assert.is_nil(none)
+    assert.equal("RTL-CAP-004", failure.code)
+    recent[1].at = "2025-12-01T06:00:00Z"
+    assert.equal("use2-az1", choose(standing, {}, recent).gpu.zone_id)
+  end)
+
+  it("stays where the GPU group stands", function ()
+    local choice = choose {
+      ["ec2:describe_subnets"] = { { SubnetId = "s-1", AvailabilityZoneId = "use2-az2",
+        Tags = { { Key = "rtl:resource", Value = "subnet/public-use2-az2" } } } },
+      ["ec2:describe_nat_gateways"] = {},
+      ["eks:list_nodegroups"] = { "system", "gpu-use2-az3" },
+    }
+    assert.equal("use2-az3", choice.gpu.zone_id)
+  end)
+
+  it("is the user's zone, by id or name", function ()
+    assert.equal("use2-az3", choose({}, { zone = "us-east-2c" }).gpu.zone_id)
+    assert.equal("use2-az3", choose({}, { zone = "use2-az3" }).gpu.zone_id)
+  end)
+
+  it("knows what another zone can cure", function ()
+    local inner = err.new { code = "RTL-CAP-003", message = "none", replan = true }
+    assert.is_true(capacity.is_capacity(err.wrap(inner, { code = "X", message = "y" })))
+    assert.is_false(capacity.is_capacity(err.new { code = "X", message = "y" }))
+  end)
+end)

@@ -1,0 +1,368 @@
+local err = require "rtl.err"
+local fake_aws = require "test.support.fake_aws"
+local instances = require "rtl.kinds.instances"
+local launch_failure = require "rtl.kinds.launch_failure"
+local launch_template = require "rtl.kinds.launch_template"
+local node_group = require "rtl.kinds.node_group"
+local security_group = require "rtl.kinds.security_group"
+local subnet = require "rtl.kinds.subnet"
+local task = require "rtl.task"
+local toy = require "test.support.toy"
+
+local function pairs_of(name, efa)
+  local list = {}
+  for _, one in ipairs(instances.interfaces(name, efa)) do
+    list[#list + 1] = ("%d/%d %s"):format(one.card, one.device, one.type)
+  end
+  return list
+end
+
+describe("the instance table", function ()
+  it("gives one interface for one card, ENA and EFA in one", function ()
+    assert.same({ "0/0 efa" }, pairs_of "g6.12xlarge")
+    assert.same({ "0/0 interface" }, pairs_of "g6.2xlarge")
+    assert.same({ "0/0 interface" }, pairs_of("g6.12xlarge", 0))
+    assert.same({ "0/0 interface" }, pairs_of "m7i.xlarge")
+  end)
+
+  it("gives card 0 device 0 and device 1 of each further card", function ()
+    assert.same({ "0/0 efa", "1/1 efa-only", "2/1 efa-only", "3/1 efa-only" },
+      pairs_of "p4d.24xlarge")
+    local list = pairs_of "p5.48xlarge"
+    assert.equal(32, #list)
+    assert.equal("31/1 efa-only", list[32])
+    local seen = {}
+    for _, pair in ipairs(list) do
+      assert.is_nil(seen[pair])
+      seen[pair] = true
+    end
+  end)
+
+  it("leaves card 0 without EFA where it can't hold it", function ()
+    local list = pairs_of "p6-b300.48xlarge"
+    assert.equal(17, #list)
+    assert.equal("0/0 interface", list[1])
+    assert.equal("1/1 efa-only", list[2])
+    assert.equal("16/1 efa-only", list[17])
+  end)
+
+  it("names the nearest type, and takes new ones", function ()
+    assert.error_matches(function () instances.of "g6.12xlrage" end, "g6.12xlarge")
+    instances.add("x9.large", { gpus = 1, vcpu = 2, memory_gib = 4, cards = 1, efa = 1,
+      quota = "L-0", gbit = 1 })
+    assert.same({ "0/0 efa" }, pairs_of "x9.large")
+    instances.add("x9.large", nil)
+    assert.is_nil(instances.find "x9.large")
+  end)
+end)
+
+describe("the launch template", function ()
+  local base = { instance_type = "g6.12xlarge", disk_gib = 200,
+    security_groups = { "sg-1", "sg-2" } }
+
+  local function data(more)
+    local fields = {}
+    for key, value in pairs(base) do fields[key] = value end
+    for key, value in pairs(more or {}) do fields[key] = value end
+    local ctx = fake_aws.context({}, { tags = { team = "ml" } })
+    local res = launch_template "gpu-use2-az2" (fields)
+    return launch_template.template_data(ctx, res, fields)
+  end
+
+  it("has groups on the interface, IMDSv2 with two hops, an encrypted disk and tags", function ()
+    local d = data()
+    assert.same({ { DeviceIndex = 0, NetworkCardIndex = 0, InterfaceType = "efa",
+      Groups = { "sg-1", "sg-2" }, DeleteOnTermination = true } }, d.NetworkInterfaces)
+    assert.same({ HttpTokens = "required", HttpPutResponseHopLimit = 2 }, d.MetadataOptions)
+    assert.equal(200, d.BlockDeviceMappings[1].Ebs.VolumeSize)
+    assert.is_true(d.BlockDeviceMappings[1].Ebs.Encrypted)
+    local where = {}
+    for i, spec in ipairs(d.TagSpecifications) do where[i] = spec.ResourceType end
+    assert.same({ "instance", "volume", "network-interface" }, where)
+    assert.same({ { Key = "Name", Value = "toy-gpu-use2-az2" },
+      { Key = "rtl:deployment", Value = "toy" }, { Key = "team", Value = "ml" } },
+      d.TagSpecifications[1].Tags)
+    for _, key in ipairs { "InstanceType", "Placement", "CapacityReservationSpecification",
+      "InstanceMarketOptions" } do
+      assert.is_nil(d[key])
+    end
+  end)
+
+  it("has all three of a capacity block: type, market and reservation", function ()
+    local d = data { capacity_block = true, reservation_id = "cr-1" }
+    assert.equal("g6.12xlarge", d.InstanceType)
+    assert.equal("capacity-block", d.InstanceMarketOptions.MarketType)
+    assert.equal("cr-1",
+      d.CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId)
+  end)
+
+  it("targets a reservation group, and a placement group when asked", function ()
+    local d = data { reservation_group = "arn:g", placement_group = "pg" }
+    assert.equal("arn:g", d.CapacityReservationSpecification.CapacityReservationTarget
+      .CapacityReservationResourceGroupArn)
+    assert.equal("pg", d.Placement.GroupName)
+  end)
+
+  it("has no interfaces without groups, so that EKS adds the cluster's own", function ()
+    local ctx = fake_aws.context {}
+    local fields = { instance_type = "m7i.xlarge", disk_gib = 100 }
+    local d = launch_template.template_data(ctx, launch_template "system" (fields), fields)
+    assert.is_nil(d.NetworkInterfaces)
+  end)
+
+  it("refuses to go on when EC2 kept it without the reservation", function ()
+    local kept = data()
+    local fields = { instance_type = "g6.12xlarge", disk_gib = 200, reservation_id = "cr-a",
+      security_groups = { "sg-1", "sg-2" } }
+    kept.CapacityReservationSpecification = { CapacityReservationTarget = {} }
+    local ctx = fake_aws.context({ ["ec2:describe_launch_template_versions"] = {
+      { LaunchTemplateData = kept } } }, { tags = { team = "ml" } })
+    local res = launch_template "gpu-use2-az2" (fields)
+    local live, failure = launch_template.ready.wait(ctx, res, fields,
+      { id = "lt-1", version = "1" })
+    assert.is_nil(live)
+    assert.equal("RTL-PLAN-019", failure.code)
+    assert.matches("cr%-a", failure.message)
+  end)
+end)
+
+describe("why instances do not start", function ()
+  local no_capacity = "Could not launch On-Demand Instances. InsufficientInstanceCapacity - We "
+    .. "currently do not have sufficient g6.xlarge capacity in the Availability Zone you requested "
+    .. "(us-west-2d). Our system will be working on provisioning additional capacity. You can "
+    .. "currently get g6.xlarge capacity by not specifying an Availability Zone in your request or "
+    .. "choosing us-west-2a, us-west-2b. Launching EC2 instance failed."
+
+  it("no capacity: another zone may help, and EC2 says which", function ()
+    local failure = launch_failure.explain(no_capacity)
+    assert.equal("RTL-CAP-003", failure.code)
+    assert.is_true(failure.replan)
+    assert.equal("us-west-2d", failure.zone_name)
+    assert.same({ "us-west-2a", "us-west-2b" }, failure.zones)
+  end)
+
+  it("a quota inside a nested text: no zone helps", function ()
+    local failure = launch_failure.explain("Could not launch On-Demand Instances. "
+      .. "VcpuLimitExceeded - You have requested more vCPU capacity than your current vCPU limit "
+      .. "of 0 allows for the instance bucket that the specified instance type belongs to.")
+    assert.equal("RTL-CAP-007", failure.code)
+    assert.equal(0, failure.limit)
+    assert.is_nil(failure.replan)
+  end)
+
+  it("a refusal names the action", function ()
+    local failure = launch_failure.explain("You are not authorized to perform this operation. "
+      .. "User: arn:aws:sts::1:assumed-role/x is not authorized to perform: ec2:RunInstances on x")
+    assert.equal("ec2:RunInstances", failure.action)
+    assert.equal("permission", failure.class)
+  end)
+
+  it("anything else stays what it is", function ()
+    local failure = launch_failure.explain "the moon is in the wrong phase"
+    assert.equal("RTL-PLAN-017", failure.code)
+    assert.matches("the moon", failure.message)
+  end)
+end)
+
+describe("the wait for a node group", function ()
+  local restore
+  before_each(function () restore = toy.virtual_clock() end)
+  after_each(function () restore() end)
+
+  local FIELDS = { cluster = "toy", role_arn = "arn:r", subnet_ids = { "s-1" },
+    instance_type = "g6.12xlarge", count = 2, ami_type = "AL2023_x86_64_NVIDIA",
+    zone_id = "use2-az2", launch_template_id = "lt-1", launch_template_version = "1" }
+
+  local function group(more)
+    local g = { nodegroupName = "gpu", clusterName = "toy", status = "CREATING",
+      resources = { autoScalingGroups = { { name = "asg-1" } } }, health = { issues = {} } }
+    for key, value in pairs(more or {}) do g[key] = value end
+    return { nodegroup = g }
+  end
+
+  local function wait(answers)
+    local ctx, fake = fake_aws.context(answers)
+    local live, failure = task.run(node_group.ready.wait, ctx, node_group "gpu" (FIELDS), FIELDS)
+    return live, failure, fake
+  end
+
+  local function activity(text)
+    return { Activities = { { StatusCode = "Failed", StatusMessage = text } } }
+  end
+
+  it("ends when it is ACTIVE", function ()
+    local polls = 0
+    local live = wait {
+      ["eks:describe_nodegroup"] = function ()
+        polls = polls + 1
+        return group { status = polls > 3 and "ACTIVE" or "CREATING" }
+      end,
+      ["autoscaling:describe_scaling_activities"] = { Activities = {} },
+    }
+    assert.equal("gpu", live.group_name)
+    assert.equal("asg-1", live.asg)
+  end)
+
+  it("ends early with what the scaling activity says", function ()
+    local _, failure, fake = wait {
+      ["eks:describe_nodegroup"] = group(),
+      ["autoscaling:describe_scaling_activities"] = activity "InsufficientInstanceCapacity - none",
+      ["ec2:describe_launch_template_versions"] = { { LaunchTemplateData = {} } },
+    }
+    assert.equal("RTL-CAP-003", failure.code)
+    assert.is_true(failure.replan)
+    assert.equal("use2-az2", failure.zone_id)
+    assert.equal(3, #fake.log)
+  end)
+
+  it("does not blame the zone when reservation and placement group do not match", function ()
+    local _, failure = wait {
+      ["eks:describe_nodegroup"] = group(),
+      ["autoscaling:describe_scaling_activities"] = activity "InsufficientInstanceCapacity - none",
+      ["ec2:describe_launch_template_versions"] = { { LaunchTemplateData = {
+        Placement = { GroupName = "pg" }, CapacityReservationSpecification = {
+          CapacityReservationTarget = { CapacityReservationId = "cr-1" } } } } },
+    }
+    assert.equal("RTL-CAP-006", failure.code)
+    assert.is_nil(failure.replan)
+  end)
+
+  it("names quota and need when the limit is hit", function ()
+    local _, failure = wait {
+      ["eks:describe_nodegroup"] = group { status = "CREATE_FAILED", resources = {},
+        health = { issues = { { code = "AsgInstanceLaunchFailures", message = "Could not launch "
+          .. "On-Demand Instances. VcpuLimitExceeded - current vCPU limit of 0" } } } },
+    }
+    assert.equal("RTL-CAP-007", failure.code)
+    assert.equal("L-DB2E81BA", failure.quota)
+    assert.matches("96 vCPU", failure.hint)
+  end)
+
+  it("shows the console of a node that does not join", function ()
+    local _, failure = wait {
+      ["eks:describe_nodegroup"] = group { status = "CREATE_FAILED", resources = {},
+        health = { issues = { { code = "NodeCreationFailure", message = "did not join",
+          resourceIds = { "i-1" } } } } },
+      ["ec2:get_console_output"] = { Output = "Ym9vdApub2RlYWRtOiBtaXNzaW5nIGNvbmZpZwo=" },
+    }
+    assert.equal("RTL-PLAN-018", failure.code)
+    assert.matches("nodeadm: missing config", failure.message)
+    assert.matches("nodeadm config", failure.hint)
+  end)
+
+  it("ends at its limit with the last state, not for ever", function ()
+    local _, failure = wait {
+      ["eks:describe_nodegroup"] = group { resources = {} },
+    }
+    assert.equal("RTL-PLAN-014", failure.code)
+    assert.matches("CREATING", failure.message)
+  end)
+
+  it("retries only while EKS has not heard of the role", function ()
+    local tries = 0
+    local ctx = fake_aws.context { ["eks:create_nodegroup"] = function ()
+      tries = tries + 1
+      if tries < 3 then
+        return fake_aws.refuse("InvalidParameterException", "Role arn:r does not exist")
+      end
+      return group()
+    end }
+    local live = task.run(node_group.create, ctx, node_group "gpu" (FIELDS), FIELDS, "t")
+    assert.equal("gpu", live.id)
+    assert.equal(3, tries)
+    ctx = fake_aws.context { ["eks:create_nodegroup"] = function ()
+      tries = tries + 1
+      return fake_aws.refuse("InvalidParameterException", "the AMI type is wrong")
+    end }
+    local none, failure = task.run(node_group.create, ctx, node_group "gpu" (FIELDS), FIELDS, "t")
+    assert.is_nil(none)
+    assert.equal("InvalidParameterException", failure.code)
+    assert.equal(4, tries)
+  end)
+end)
+
+describe("the EFA security group", function ()
+  local FIELDS = { vpc_id = "vpc-1", description = "efa", itself = true }
+  local res = security_group "efa" (FIELDS)
+
+  local function missing(live)
+    local list = {}
+    for _, change in ipairs(security_group.diff({}, res, FIELDS, live)) do
+      list[#list + 1] = change.field
+    end
+    return list
+  end
+
+  local function itself(id)
+    return { IpProtocol = "-1", UserIdGroupPairs = { { GroupId = id } } }
+  end
+  local all = { IpProtocol = "-1", IpRanges = { { CidrIp = "0.0.0.0/0" } } }
+
+  it("needs a rule to itself, both ways; 0.0.0.0/0 does not count", function ()
+    local live = { id = "sg-1", vpc_id = "vpc-1", ingress = { itself "sg-1" }, egress = { all } }
+    assert.same({ "egress rule" }, missing(live))
+    live.egress = { all, itself "sg-2" }
+    assert.same({ "egress rule" }, missing(live))
+    live.egress = { all, itself "sg-1" }
+    assert.same({}, missing(live))
+    live.ingress = { all }
+    assert.same({ "ingress rule" }, missing(live))
+  end)
+
+  it("adds what is missing, one rule a call, and revokes nothing", function ()
+    local ctx, fake = fake_aws.context {
+      ["ec2:authorize_security_group_egress"] = { Return = true } }
+    local live = { id = "sg-1", vpc_id = "vpc-1", ingress = { itself "sg-1" }, egress = { all } }
+    local changes = security_group.diff(ctx, res, FIELDS, live)
+    assert.is_true(task.run(security_group.update, ctx, res, FIELDS, live, changes))
+    assert.same({ "ec2:authorize_security_group_egress" }, fake.log)
+  end)
+
+  it("takes a duplicate for done", function ()
+    local ctx = fake_aws.context { ["ec2:authorize_security_group_egress"] = function ()
+      return fake_aws.refuse "InvalidPermission.Duplicate"
+    end }
+    local live = { id = "sg-1", vpc_id = "vpc-1", ingress = { itself "sg-1" }, egress = { all } }
+    assert.is_true(task.run(security_group.update, ctx, res, FIELDS, live,
+      security_group.diff(ctx, res, FIELDS, live)))
+  end)
+end)
+
+describe("deletes", function ()
+  local restore
+  before_each(function () restore = toy.virtual_clock() end)
+  after_each(function () restore() end)
+
+  local item = { key = "subnet/a", kind = subnet, kind_name = "subnet", name = "a", id = "s-1" }
+
+  it("count what is gone as deleted", function ()
+    local ctx = fake_aws.context { ["ec2:delete_subnet"] = function ()
+      return fake_aws.refuse "InvalidSubnetID.NotFound"
+    end }
+    assert.is_true(task.run(subnet.delete, ctx, item))
+  end)
+
+  it("try again while something stands in it", function ()
+    local tries = 0
+    local ctx = fake_aws.context { ["ec2:delete_subnet"] = function ()
+      tries = tries + 1
+      if tries < 3 then return fake_aws.refuse "DependencyViolation" end
+      return {}
+    end }
+    assert.is_true(not not task.run(subnet.delete, ctx, item))
+    assert.equal(3, tries)
+  end)
+
+  it("end with the blockers' names", function ()
+    local ctx = fake_aws.context {
+      ["ec2:delete_subnet"] = function () return fake_aws.refuse "DependencyViolation" end,
+      ["ec2:describe_network_interfaces"] = { { NetworkInterfaceId = "eni-1",
+        Description = "Amazon EKS toy" } },
+    }
+    local gone, failure = task.run(subnet.delete, ctx, item)
+    assert.is_nil(gone)
+    assert.equal("RTL-PLAN-016", failure.code)
+    assert.matches("eni%-1 %(Amazon EKS toy%)", failure.message)
+    assert.is_true(err.is(failure))
+  end)
+end)
