@@ -1,6 +1,6 @@
 local capacity = require "rtl.kinds.capacity"
 local err = require "rtl.err"
-local fake_aws = require "test.support.fake_aws"
+local scripted_aws = require "test.support.scripted_aws"
 local task = require "rtl.task"
 local toy = require "test.support.toy"
 
@@ -47,7 +47,7 @@ local function spec(more)
 end
 
 local function rank(more, options)
-  local ctx = fake_aws.context(answers(more))
+  local ctx = scripted_aws.context(answers(more))
   return task.run(capacity.rank, ctx, spec(options)), ctx
 end
 
@@ -94,7 +94,7 @@ describe("capacity", function ()
   it("takes the default where no quota is stored", function ()
     local ranked = rank {
       ["service_quotas:get_service_quota"] = function ()
-        return fake_aws.refuse "NoSuchResourceException"
+        return scripted_aws.refuse "NoSuchResourceException"
       end,
       ["service_quotas:get_aws_default_service_quota"] = { Quota = { Value = 64.0 } },
     }
@@ -133,7 +133,7 @@ describe("capacity", function ()
     local nowhere = rank { ["ec2:describe_instance_type_offerings"] = {} }
     assert.equal("RTL-CAP-002", nowhere.problem.code)
     assert.equal("RTL-CAP-002", rank { ["ec2:describe_instance_types"] = function ()
-      return fake_aws.refuse "InvalidInstanceType"
+      return scripted_aws.refuse "InvalidInstanceType"
     end }.problem.code)
     local ranked = rank { ["ec2:describe_instance_types"] = info(1, 8) }
     assert.equal("RTL-CAP-008", ranked.problem.code)
@@ -141,8 +141,8 @@ describe("capacity", function ()
   end)
 
   it("returns a refused read as an error", function ()
-    local ctx = fake_aws.context(answers { ["ec2:describe_instances"] = function ()
-      return fake_aws.refuse "UnauthorizedOperation"
+    local ctx = scripted_aws.context(answers { ["ec2:describe_instances"] = function ()
+      return scripted_aws.refuse "UnauthorizedOperation"
     end })
     local ranked, failure = task.run(capacity.rank, ctx, spec())
     assert.is_nil(ranked)
@@ -157,7 +157,7 @@ describe("the choice of a zone", function ()
 
   local function choose(more, options, notes)
     local ledger = { notes = function () return notes or {} end, state = function () return {} end }
-    local ctx = fake_aws.context(answers(more), { ledger = ledger })
+    local ctx = scripted_aws.context(answers(more), { ledger = ledger })
     return task.run(function ()
       local ranked = assert(capacity.rank(ctx, spec()))
       return capacity.choose(ctx, ranked, options)

@@ -1,5 +1,5 @@
 local err = require "rtl.err"
-local fake_aws = require "test.support.fake_aws"
+local scripted_aws = require "test.support.scripted_aws"
 local instances = require "rtl.kinds.instances"
 local launch_failure = require "rtl.kinds.launch_failure"
 local launch_template = require "rtl.kinds.launch_template"
@@ -64,7 +64,7 @@ describe("the launch template", function ()
     local fields = {}
     for key, value in pairs(base) do fields[key] = value end
     for key, value in pairs(more or {}) do fields[key] = value end
-    local ctx = fake_aws.context({}, { tags = { team = "ml" } })
+    local ctx = scripted_aws.context({}, { tags = { team = "ml" } })
     local res = launch_template "gpu-use2-az2" (fields)
     return launch_template.template_data(ctx, res, fields)
   end
@@ -104,7 +104,7 @@ describe("the launch template", function ()
   end)
 
   it("has no interfaces without groups, so that EKS adds the cluster's own", function ()
-    local ctx = fake_aws.context {}
+    local ctx = scripted_aws.context {}
     local fields = { instance_type = "m7i.xlarge", disk_gib = 100 }
     local d = launch_template.template_data(ctx, launch_template "system" (fields), fields)
     assert.is_nil(d.NetworkInterfaces)
@@ -115,7 +115,7 @@ describe("the launch template", function ()
     local fields = { instance_type = "g6.12xlarge", disk_gib = 200, reservation_id = "cr-a",
       security_groups = { "sg-1", "sg-2" } }
     kept.CapacityReservationSpecification = { CapacityReservationTarget = {} }
-    local ctx = fake_aws.context({ ["ec2:describe_launch_template_versions"] = {
+    local ctx = scripted_aws.context({ ["ec2:describe_launch_template_versions"] = {
       { LaunchTemplateData = kept } } }, { tags = { team = "ml" } })
     local res = launch_template "gpu-use2-az2" (fields)
     local live, failure = launch_template.ready.wait(ctx, res, fields,
@@ -181,7 +181,7 @@ describe("the wait for a node group", function ()
   end
 
   local function wait(answers)
-    local ctx, fake = fake_aws.context(answers)
+    local ctx, fake = scripted_aws.context(answers)
     local live, failure = task.run(node_group.ready.wait, ctx, node_group "gpu" (FIELDS), FIELDS)
     return live, failure, fake
   end
@@ -260,19 +260,19 @@ describe("the wait for a node group", function ()
 
   it("retries only while EKS has not heard of the role", function ()
     local tries = 0
-    local ctx = fake_aws.context { ["eks:create_nodegroup"] = function ()
+    local ctx = scripted_aws.context { ["eks:create_nodegroup"] = function ()
       tries = tries + 1
       if tries < 3 then
-        return fake_aws.refuse("InvalidParameterException", "Role arn:r does not exist")
+        return scripted_aws.refuse("InvalidParameterException", "Role arn:r does not exist")
       end
       return group()
     end }
     local live = task.run(node_group.create, ctx, node_group "gpu" (FIELDS), FIELDS, "t")
     assert.equal("gpu", live.id)
     assert.equal(3, tries)
-    ctx = fake_aws.context { ["eks:create_nodegroup"] = function ()
+    ctx = scripted_aws.context { ["eks:create_nodegroup"] = function ()
       tries = tries + 1
-      return fake_aws.refuse("InvalidParameterException", "the AMI type is wrong")
+      return scripted_aws.refuse("InvalidParameterException", "the AMI type is wrong")
     end }
     local none, failure = task.run(node_group.create, ctx, node_group "gpu" (FIELDS), FIELDS, "t")
     assert.is_nil(none)
@@ -310,7 +310,7 @@ describe("the EFA security group", function ()
   end)
 
   it("adds what is missing, one rule a call, and revokes nothing", function ()
-    local ctx, fake = fake_aws.context {
+    local ctx, fake = scripted_aws.context {
       ["ec2:authorize_security_group_egress"] = { Return = true } }
     local live = { id = "sg-1", vpc_id = "vpc-1", ingress = { itself "sg-1" }, egress = { all } }
     local changes = security_group.diff(ctx, res, FIELDS, live)
@@ -319,8 +319,8 @@ describe("the EFA security group", function ()
   end)
 
   it("takes a duplicate for done", function ()
-    local ctx = fake_aws.context { ["ec2:authorize_security_group_egress"] = function ()
-      return fake_aws.refuse "InvalidPermission.Duplicate"
+    local ctx = scripted_aws.context { ["ec2:authorize_security_group_egress"] = function ()
+      return scripted_aws.refuse "InvalidPermission.Duplicate"
     end }
     local live = { id = "sg-1", vpc_id = "vpc-1", ingress = { itself "sg-1" }, egress = { all } }
     assert.is_true(task.run(security_group.update, ctx, res, FIELDS, live,
@@ -336,17 +336,17 @@ describe("deletes", function ()
   local item = { key = "subnet/a", kind = subnet, kind_name = "subnet", name = "a", id = "s-1" }
 
   it("count what is gone as deleted", function ()
-    local ctx = fake_aws.context { ["ec2:delete_subnet"] = function ()
-      return fake_aws.refuse "InvalidSubnetID.NotFound"
+    local ctx = scripted_aws.context { ["ec2:delete_subnet"] = function ()
+      return scripted_aws.refuse "InvalidSubnetID.NotFound"
     end }
     assert.is_true(task.run(subnet.delete, ctx, item))
   end)
 
   it("try again while something stands in it", function ()
     local tries = 0
-    local ctx = fake_aws.context { ["ec2:delete_subnet"] = function ()
+    local ctx = scripted_aws.context { ["ec2:delete_subnet"] = function ()
       tries = tries + 1
-      if tries < 3 then return fake_aws.refuse "DependencyViolation" end
+      if tries < 3 then return scripted_aws.refuse "DependencyViolation" end
       return {}
     end }
     assert.is_true(not not task.run(subnet.delete, ctx, item))
@@ -354,8 +354,8 @@ describe("deletes", function ()
   end)
 
   it("end with the blockers' names", function ()
-    local ctx = fake_aws.context {
-      ["ec2:delete_subnet"] = function () return fake_aws.refuse "DependencyViolation" end,
+    local ctx = scripted_aws.context {
+      ["ec2:delete_subnet"] = function () return scripted_aws.refuse "DependencyViolation" end,
       ["ec2:describe_network_interfaces"] = { { NetworkInterfaceId = "eni-1",
         Description = "Amazon EKS toy" } },
     }
