@@ -2,6 +2,8 @@
 
 local array = require "rtl.array"
 local chance = require "rtl.rehearse.chance"
+local crypto = require "rtl.native.crypto"
+local json = require "rtl.native.json"
 local nodes = require "rtl.rehearse.kube.nodes"
 local operator = require "rtl.rehearse.kube.operator"
 local owned = require "rtl.rehearse.kube.owned"
@@ -29,10 +31,16 @@ local function count_ready(list)
   return n
 end
 
--- Deployments: one replica set for the present template.
+-- Deployments: one replica set for the present template. A template that was put in never changes,
+-- so its name is made once; each pass asks for it.
+local hashes = setmetatable({}, { __mode = "k" })
+
 local function template_hash(kube, template)
-  local json = require "rtl.native.json"
-  return chance.letters(9, kube.world.seed, "template", json.encode(template))
+  if not hashes[template] then
+    local text = crypto.sha256_hex(json.encode(template))
+    hashes[template] = chance.letters(9, kube.world.seed, "template", text)
+  end
+  return hashes[template]
 end
 
 local function replica_set(kube, sets, deployment)
