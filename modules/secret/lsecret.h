@@ -19,8 +19,9 @@ struct rtl_secret *rtl_test_secret(lua_State *L, int index);
 /* Pushes a new secret and returns its `size` zero bytes for the caller to fill. Borrowed. */
 char *rtl_push_secret(lua_State *L, size_t size);
 
-/* The set of the names in the array field `secret` of the options at `index` (a table or nil), pushed
- * for rtl_is_secret_name: its stack place, or 0, with nothing of use pushed, if there are none. */
+/* The set of the names in the array field `secret` of the options at `index` (a table or nil),
+ * pushed for rtl_is_secret_name: its stack place, or 0, with nothing of use pushed, if there are
+ * none. */
 int rtl_push_secret_names(lua_State *L, int index);
 
 /* Whether the string on top of the stack is in the set at stack place `names` (0: no set). */
