@@ -118,13 +118,25 @@ function check(path, shape, value)
   CHECKS[shape.kind](path, shape, value)
 end
 
+--- Raises misuse at the line of the first caller outside of rtl.aws (tail calls and tasks between
+-- make levels useless).
+function M.misuse(text)
+  local level = 2
+  local info = debug.getinfo(level, "S")
+  while info and (info.what == "C" or info.source:find("rtl/aws/", 1, true)) do
+    level = level + 1
+    info = debug.getinfo(level, "S")
+  end
+  error(text, info and level or 1)
+end
+
 --- Raises when `params` does not fit the operation: unknown, missing or wrong members, named by
--- their path ("LaunchTemplateData.NetworkInterfaces[1].Groups"). `level` as for error().
-function M.parameters(op, params, level)
+-- their path ("LaunchTemplateData.NetworkInterfaces[1].Groups").
+function M.parameters(op, params)
   local good, failure = pcall(check, "", op.input, params)
   if good then return end
   if type(failure) ~= "table" then error(failure, 0) end
-  error(("bad argument #1 to '%s' (%s: %s)"):format(op.key, failure.at, failure.text), level + 1)
+  M.misuse(("bad argument #1 to '%s' (%s: %s)"):format(op.key, failure.at, failure.text))
 end
 
 return M

@@ -139,16 +139,16 @@ local function with_token(op, params)
   return copy
 end
 
-local function operation(self, key, level)
+local function operation(self, key)
   local op = self.service.ops[key]
   if op then return op end
-  error(("no operation '%s' in %s%s"):format(tostring(key), self.service.name,
-    nearest.hint(tostring(key), model.operations(self.service))), level + 1)
+  check.misuse(("no operation '%s' in %s%s"):format(tostring(key), self.service.name,
+    nearest.hint(tostring(key), model.operations(self.service))))
 end
 
-local function invoke(self, op, params, options, level)
+local function invoke(self, op, params, options)
   params = with_token(op, params or {})
-  check.parameters(op, params, level + 1)
+  check.parameters(op, params)
   local request = protocol.encode(op, params)
   local bucket = op.service.name == "s3" and params.Bucket or nil
   return run(self, {
@@ -162,7 +162,7 @@ end
 -- spelled as AWS does; a wrong one raises. `once = true` sends it at most once. After a failure,
 -- `err.sent` says that a call which is sent only once may have taken effect.
 function client.call(self, key, params, options)
-  return invoke(self, operation(self, key, 2), params, options, 2)
+  return invoke(self, operation(self, key), params, options)
 end
 
 -- Copies `params` with the page's token.
@@ -179,15 +179,15 @@ local function next_token(page, answer)
   return token ~= "" and token or nil
 end
 
-local function paged(self, key, level)
-  local op = operation(self, key, level + 1)
-  if not op.page then error(("'%s' has no pages"):format(key), level + 1) end
+local function paged(self, key)
+  local op = operation(self, key)
+  if not op.page then check.misuse(("'%s' has no pages"):format(key)) end
   return op
 end
 
 -- The next page: answer, token of the one after | nil, nil, err
 local function fetch(self, op, params, token)
-  local answer, e = invoke(self, op, page_params(params, op.page, token), nil, 4)
+  local answer, e = invoke(self, op, page_params(params, op.page, token))
   if not answer then return nil, nil, e end
   local following = next_token(op.page, answer)
   if following and following == token then
@@ -202,7 +202,7 @@ end
 --- client:pages(operation, params) → iterator of answers
 -- One answer a page; raises the error object when a page can't be had.
 function client.pages(self, key, params)
-  local op = paged(self, key, 2)
+  local op = paged(self, key)
   local token, done
   return function ()
     if done then return nil end
@@ -215,7 +215,7 @@ end
 
 --- client:all(operation, params) → array of the paged items of all pages | nil, err
 function client.all(self, key, params)
-  local op = paged(self, key, 2)
+  local op = paged(self, key)
   local items, token = array {}, nil
   repeat
     local answer, following, e = fetch(self, op, params, token)
@@ -233,22 +233,21 @@ end
 function client.wait(self, name, params, options)
   local rules = self.service.waiters and self.service.waiters[name]
   if not rules then
-    error(("no waiter '%s' in %s%s"):format(tostring(name), self.service.name,
-      nearest.hint(tostring(name), waiter.names(self.service))), 2)
+    check.misuse(("no waiter '%s' in %s%s"):format(tostring(name), self.service.name,
+      nearest.hint(tostring(name), waiter.names(self.service))))
   end
-  local op = operation(self, rules.op, 2)
-  check.parameters(op, params or {}, 2)
+  local op = operation(self, rules.op)
   return waiter.run(rules, name, options or {}, task.sleep, function ()
-    return invoke(self, op, params, nil, 3)
+    return invoke(self, op, params)
   end)
 end
 
 function client.__index(self, key)
   if client[key] then return client[key] end
   if type(key) ~= "string" then return nil end
-  local op = operation(self, key, 2)
+  local op = operation(self, key)
   local method = function (receiver, params, options)
-    return invoke(receiver, op, params, options, 2)
+    return invoke(receiver, op, params, options)
   end
   rawset(self, key, method)
   return method

@@ -43,7 +43,7 @@ local function incoming_member(member, nodes)
   elseif shape.kind == "map" then
     return incoming_map(shape, nodes and nodes[1] or {})
   end
-  return nodes and incoming(shape, nodes[1]) or nil
+  if nodes then return incoming(shape, nodes[1]) end
 end
 
 local function incoming_structure(shape, node)

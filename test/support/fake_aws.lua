@@ -1,0 +1,59 @@
+--- For unit specs of rtl.aws: scripted answers on the wire, a clock that only waits move, and chance
+-- that is always one half.
+
+local clock = require "rtl.clock"
+local entropy = require "rtl.entropy"
+local process = require "rtl.process"
+local wire = require "rtl.wire"
+
+local M = {}
+
+M.KEYS = {
+  access_key_id = "AKIDEXAMPLE", secret_access_key = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+}
+
+--- Installs the fakes. `answers` is an array of {status, body, headers} | {err} | function(req) that
+-- is used up in order. Returns a table with `requests`, `clock` (seconds since the start) and
+-- `restore`, to be called at the end.
+function M.install(answers, start)
+  local fake = { requests = {}, answers = answers or {}, now = 0, start = start or 1440938160 }
+  local former_wire = wire.use {
+    request = function (req)
+      fake.requests[#fake.requests + 1] = req
+      local answer = table.remove(fake.answers, 1)
+      if type(answer) == "function" then answer = answer(req) end
+      assert(answer, "a request too many: " .. tostring(req.url))
+      if answer.err then return nil, answer.err end
+      local headers = {}
+      for name, value in pairs(answer.headers or {}) do headers[#headers + 1] = { name, value } end
+      return { status = answer.status or 200, headers = headers, body = answer.body or "" }
+    end,
+    connect = function () error "no connections here" end,
+    describe = function () return { name = "fake" } end,
+  }
+  local former_clock = clock.use {
+    mono = function () return fake.now end,
+    utc = function () return fake.start + fake.now end,
+    advance = function (to) fake.now = to end,
+  }
+  local former_skew = clock.correct(0)
+  local former_entropy = entropy.use { bytes = function (n) return ("\x80"):rep(n) end }
+  function fake.restore()
+    wire.use(former_wire)
+    clock.use(former_clock)
+    clock.correct(former_skew)
+    entropy.use(former_entropy)
+  end
+  return fake
+end
+
+--- Replaces the environment (a table) and the process runner; returns a function that undoes it.
+function M.environment(variables, run)
+  local former = process.use {
+    getenv = function (name) return variables[name] end,
+    run = run or function () error "no processes here" end,
+  }
+  return function () process.use(former) end
+end
+
+return M

@@ -1,0 +1,334 @@
+local aws = require "rtl.aws"
+local clock = require "rtl.clock"
+local credentials = require "rtl.aws.credentials"
+local entropy = require "rtl.entropy"
+local err = require "rtl.err"
+local fake_aws = require "test.support.fake_aws"
+local secret = require "rtl.native.secret"
+local value = require "rtl.aws.value"
+
+local fake, undo
+
+local function client(service, options)
+  local given = { region = "us-east-1", credentials = credentials.static(fake_aws.KEYS) }
+  for key, v in pairs(options or {}) do given[key] = v end
+  return aws.client(service, given)
+end
+
+local function ec2_error(code, status)
+  return {
+    status = status or 400,
+    body = "<Response><Errors><Error><Code>" .. code
+      .. "</Code><Message>m</Message></Error></Errors></Response>",
+  }
+end
+
+local function json_error(code, status)
+  return { status = status or 400, body = '{"__type":"' .. code .. '","message":"m"}' }
+end
+
+local VPCS = { body = "<DescribeVpcsResponse><vpcSet/></DescribeVpcsResponse>" }
+local MADE = { body = "<CreateVpcResponse><vpc><vpcId>v</vpcId></vpc></CreateVpcResponse>" }
+
+local function header(req, name)
+  for _, pair in ipairs(req.headers) do
+    if pair[1]:lower() == name then return pair[2] end
+  end
+end
+
+local function lost(sent)
+  return { err = err.new {
+    code = "RTL-NET-008", message = "connection lost", retryable = true, sent = sent,
+  } }
+end
+
+describe("an AWS client", function ()
+  before_each(function ()
+    fake, undo = fake_aws.install(), fake_aws.environment {}
+  end)
+  after_each(function ()
+    fake.restore()
+    undo()
+  end)
+
+  it("signs as AWS' own examples do", function ()
+    fake.answers = { VPCS }
+    local answer = client("ec2"):describe_vpcs {
+      Filters = { { Name = "tag:rtl:cluster", Values = { "demo" } } },
+    }
+    assert.same({}, answer.Vpcs)
+    local req = fake.requests[1]
+    assert.equal("https://ec2.us-east-1.amazonaws.com/", req.url)
+    assert.equal("POST", req.method)
+    assert.equal("20150830T123600Z", header(req, "x-amz-date"))
+    assert.truthy(header(req, "authorization"):find(
+      "AKIDEXAMPLE/20150830/us-east-1/ec2/aws4_request, "
+      .. "SignedHeaders=content-type;host;x-amz-date, Signature="
+      .. "b5c2eaaae06d7f8a5cb64f0c9140131f7068fe48bad680c932c171bee88b1606", 1, true))
+  end)
+
+  it("puts each service where it is", function ()
+    local function url_of(service, operation, params, region)
+      fake.answers = { { body = "{}" } }
+      client(service, { region = region }):call(operation, params)
+      local req = table.remove(fake.requests)
+      return req.url, header(req, "authorization"):match "/(%S-)/aws4_request"
+    end
+    local url, scope = url_of("iam", "list_open_id_connect_providers", {}, "eu-west-1")
+    assert.equal("https://iam.amazonaws.com/", url)
+    assert.equal("20150830/us-east-1/iam", scope)
+    url, scope = url_of("pricing", "get_products", { ServiceCode = "x" }, "eu-west-1")
+    assert.equal("https://api.pricing.us-east-1.amazonaws.com/", url)
+    assert.equal("20150830/us-east-1/pricing", scope)
+    url = url_of("eks", "list_clusters", {}, "cn-north-1")
+    assert.equal("https://eks.cn-north-1.amazonaws.com.cn/clusters", url)
+    url = url_of("service-quotas", "list_service_quotas", { ServiceCode = "ec2" }, "us-gov-west-1")
+    assert.equal("https://servicequotas.us-gov-west-1.amazonaws.com/", url)
+    url = url_of("s3", "list_objects_v2", { Bucket = "my-bucket" })
+    assert.equal("https://my-bucket.s3.us-east-1.amazonaws.com/?list-type=2", url)
+    url = url_of("s3", "get_object", { Bucket = "my.bucket", Key = "a" })
+    assert.equal("https://s3.us-east-1.amazonaws.com/my.bucket/a", url)
+  end)
+
+  it("takes endpoints from the environment, the service's own first", function ()
+    undo()
+    undo = fake_aws.environment {
+      AWS_ENDPOINT_URL = "http://127.0.0.1:1/", AWS_ENDPOINT_URL_SERVICE_QUOTAS = "http://q:2",
+    }
+    fake.answers = { { body = "{}" }, { body = "{}" } }
+    client("eks"):list_clusters {}
+    client("service-quotas"):list_service_quotas { ServiceCode = "ec2" }
+    assert.equal("http://127.0.0.1:1/clusters", fake.requests[1].url)
+    assert.equal("http://q:2/", fake.requests[2].url)
+  end)
+
+  it("sends the session token as a secret, signed", function ()
+    fake.answers = { { body = '{"cluster":{"name":"demo"}}' } }
+    local keys = { session_token = "TOKEN/abc+def==" }
+    for name, text in pairs(fake_aws.KEYS) do keys[name] = text end
+    client("eks", { credentials = credentials.static(keys) }):list_clusters {}
+    local token = header(fake.requests[1], "x-amz-security-token")
+    assert.is_true(secret.is(token))
+    assert.truthy(header(fake.requests[1], "authorization"):find("x-amz-security-token", 1, true))
+  end)
+
+  it("fills a token in, or takes the caller's", function ()
+    fake.answers = { { body = "{}" }, { body = "{}" } }
+    local eks = client "eks"
+    local params = {
+      name = "demo", roleArn = "r", resourcesVpcConfig = { subnetIds = { "a" } },
+    }
+    eks:create_cluster(params)
+    assert.truthy(fake.requests[1].body:find(entropy.uuid(), 1, true))
+    assert.is_nil(params.clientRequestToken)
+    params.clientRequestToken = "mine"
+    eks:create_cluster(params)
+    assert.truthy(fake.requests[2].body:find('"clientRequestToken":"mine"', 1, true))
+  end)
+
+  it("retries what may pass, waits longer each time, and signs anew", function ()
+    fake.answers = { ec2_error("RequestLimitExceeded", 503), lost(false), VPCS }
+    assert.is_table(client("ec2"):describe_vpcs {})
+    assert.equal(3, #fake.requests)
+    assert.is_true(fake.now > 1.5 and fake.now < 1.51, fake.now) -- 0.5 · 1 + 0.5 · 2
+    assert.equal("20150830T123601Z", header(fake.requests[3], "x-amz-date"))
+  end)
+
+  it("honours Retry-After", function ()
+    local busy = json_error("ThrottlingException")
+    busy.headers = { ["Retry-After"] = "7" }
+    fake.answers = { busy, { body = "{}" } }
+    assert.is_table(client("ssm"):get_parameter { Name = "n" })
+    assert.equal(7, fake.now)
+  end)
+
+  it("gives up after three attempts, with the last error", function ()
+    fake.answers = { json_error("ThrottlingException"), json_error("ThrottlingException"),
+      json_error("ThrottlingException") }
+    local out, e = client("ssm"):get_parameter { Name = "n" }
+    assert.is_nil(out)
+    assert.equal("ThrottlingException", e.code)
+    assert.is_true(e.throttled and e.retryable)
+    assert.equal("ssm:GetParameter: m (ThrottlingException, HTTP 400)", tostring(e))
+    assert.equal("get_parameter", e.operation)
+  end)
+
+  it("does not repeat what no repetition mends", function ()
+    for code, status in pairs {
+      InsufficientInstanceCapacity = 500, VcpuLimitExceeded = 400, UnauthorizedOperation = 403,
+      InvalidParameterValue = 400,
+    } do
+      fake.answers = { ec2_error(code, status) }
+      local out, e = client("ec2"):describe_vpcs {}
+      assert.is_nil(out)
+      assert.equal(code, e.code)
+      assert.is_false(e.retryable)
+    end
+    fake.answers = { { status = 409, body = "<ErrorResponse><Error><Code>LimitExceeded</Code>"
+      .. "<Message>m</Message></Error></ErrorResponse>" } }
+    local _, e = client("iam"):get_role { RoleName = "r" }
+    assert.is_true(aws.errors.quota(e))
+  end)
+
+  it("never sends a create without token twice once it may have worked", function ()
+    local ec2 = client "ec2"
+    for _, failure in ipairs { lost(true), ec2_error("InternalError", 500),
+      { status = 502, body = "" } } do
+      fake.answers = { failure }
+      local out, e = ec2:create_vpc { CidrBlock = "10.0.0.0/16" }
+      assert.is_nil(out)
+      assert.is_true(e.sent)
+      assert.truthy(tostring(e):find "look before doing it again")
+    end
+    assert.equal(3, #fake.requests)
+    assert.is_true(fake.requests[1].once)
+    fake.answers = { lost(false), ec2_error("RequestLimitExceeded", 503), MADE }
+    assert.equal("v", ec2:create_vpc({ CidrBlock = "10.0.0.0/16" }).Vpc.VpcId)
+  end)
+
+  it("repeats a create with a token, with the same token", function ()
+    fake.answers = { lost(true), json_error("ServerException", 500), { body = "{}" } }
+    local made = client("eks"):create_cluster {
+      name = "n", roleArn = "r", resourcesVpcConfig = {},
+    }
+    assert.is_table(made)
+    assert.equal(fake.requests[1].body, fake.requests[3].body)
+    assert.is_false(fake.requests[1].once)
+  end)
+
+  it("stops retrying when its bucket is empty", function ()
+    local ec2 = client "ec2"
+    ec2.bucket.tokens = 7
+    fake.answers = { ec2_error("Unavailable", 503), ec2_error("Unavailable", 503) }
+    local _, e = ec2:describe_vpcs {}
+    assert.equal("Unavailable", e.code)
+    assert.equal(2, #fake.requests)
+    fake.answers = { VPCS }
+    ec2:describe_vpcs {}
+    assert.equal(3, ec2.bucket.tokens)
+  end)
+
+  it("fetches new credentials when the old ones have expired, once", function ()
+    local count = 0
+    local provider = credentials.new(function ()
+      count = count + 1
+      return {
+        access_key_id = "AKID" .. count, secret_access_key = secret.new "s", source = "test",
+      }
+    end)
+    fake.answers = { ec2_error("RequestExpired", 400), VPCS }
+    local ec2 = client("ec2", { credentials = provider })
+    assert.is_table(ec2:describe_vpcs {})
+    assert.truthy(header(fake.requests[2], "authorization"):find("AKID2/", 1, true))
+    assert.equal(0, fake.now)
+    fake.answers = { ec2_error("ExpiredToken"), ec2_error("ExpiredToken") }
+    local _, e = ec2:describe_vpcs {}
+    assert.is_true(aws.errors.expired(e))
+  end)
+
+  it("corrects a wrong clock by the Date of an answer, and forgets it when it is right", function ()
+    local late = ec2_error("RequestTimeTooSkewed")
+    late.headers = { Date = value.http_date(fake.start + 3600) }
+    fake.answers = { late, VPCS }
+    local ec2 = client "ec2"
+    assert.is_table(ec2:describe_vpcs {})
+    assert.equal("20150830T133600Z", header(fake.requests[2], "x-amz-date"))
+    assert.equal(fake.start + 3600, clock.utc())
+    fake.answers = { { body = VPCS.body, headers = { Date = value.http_date(fake.start) } } }
+    ec2:describe_vpcs {}
+    assert.equal(fake.start, clock.utc())
+    -- A wrong key is no wrong clock.
+    local wrong = ec2_error("AuthFailure", 401)
+    wrong.headers = { Date = value.http_date(fake.start + 10) }
+    fake.answers = { wrong }
+    local _, e = ec2:describe_vpcs {}
+    assert.equal("AuthFailure", e.code)
+    -- A proxy's cached answer says nothing.
+    fake.answers = { { body = VPCS.body, headers = {
+      Date = value.http_date(fake.start - 9000), Age = "9000",
+    } } }
+    ec2:describe_vpcs {}
+    assert.equal(fake.start, clock.utc())
+  end)
+
+  it("walks pages, collects them, and stops when they do not end", function ()
+    local eks = client "eks"
+    local function page(name, token)
+      return { body = ('{"clusters":["%s"],"nextToken":%s}'):format(name, token) }
+    end
+    fake.answers = { page("a", '"t1"'), page("b", '"t2"'), { body = '{"clusters":[]}' } }
+    local seen = {}
+    for one in eks:pages("list_clusters", { maxResults = 1 }) do seen[#seen + 1] = #one.clusters end
+    assert.same({ 1, 1, 0 }, seen)
+    assert.truthy(fake.requests[2].url:find("nextToken=t1", 1, true))
+    fake.answers = { page("a", '"t1"'), page("b", "null") }
+    assert.same({ "a", "b" }, eks:all("list_clusters"))
+    fake.answers = { page("a", '"t1"'), page("b", '"t1"') }
+    local all, e = eks:all "list_clusters"
+    assert.is_nil(all)
+    assert.equal("RTL-AWS-006", e.code)
+    fake.answers = { json_error("AccessDeniedException", 403) }
+    local good, raised = pcall(function ()
+      for _ in eks:pages "list_clusters" do error "no page was expected" end
+    end)
+    assert.is_false(good)
+    assert.equal("AccessDeniedException", raised.code)
+  end)
+
+  it("waits for a state, fails on one that is final, and gives up in time", function ()
+    local eks = client "eks"
+    local function state(name) return { body = '{"cluster":{"status":"' .. name .. '"}}' } end
+    fake.answers = { state "CREATING", state "CREATING", state "ACTIVE" }
+    assert.equal("ACTIVE", eks:wait("cluster_active", { name = "n" }).cluster.status)
+    assert.equal(60, fake.now)
+    fake.answers = { state "FAILED" }
+    local out, e = eks:wait("cluster_active", { name = "n" })
+    assert.is_nil(out)
+    assert.equal("RTL-AWS-004", e.code)
+    assert.equal("FAILED", e.answer.cluster.status)
+    fake.answers = { state "DELETING", json_error("ResourceNotFoundException", 404) }
+    assert.is_true(eks:wait("cluster_deleted", { name = "n" }))
+    fake.answers = { state "CREATING", state "CREATING" }
+    out, e = eks:wait("cluster_active", { name = "n" }, { timeout = 45 })
+    assert.is_nil(out)
+    assert.equal("RTL-AWS-005", e.code)
+    fake.answers = { json_error("AccessDeniedException", 403) }
+    out, e = eks:wait("cluster_active", { name = "n" })
+    assert.is_nil(out)
+    assert.equal("AccessDeniedException", e.code)
+  end)
+
+  it("names the nearest operation and waiter, at the caller's line", function ()
+    local eks = client "eks"
+    local function raised(f)
+      local good, message = pcall(f)
+      assert.is_false(good)
+      local place, rest = message:match "^([^:]+:%d+): (.*)$"
+      assert.truthy(place and place:find("aws_client_spec.lua", 1, true), message)
+      return rest
+    end
+    assert.equal("no operation 'describe_clusters' in eks (did you mean 'describe_cluster'?)",
+      raised(function () eks:describe_clusters { name = "n" } end))
+    assert.equal("no waiter 'cluster_activ' in eks (did you mean 'cluster_active'?)",
+      raised(function () eks:wait("cluster_activ", { name = "n" }) end))
+    assert.equal("bad argument #1 to 'describe_cluster' (name: required, but not given)",
+      raised(function () eks:describe_cluster {} end))
+    assert.truthy(raised(function () eks:call("describe_cluster", { nam = "n" }) end)
+      :find("did you mean 'name'", 1, true))
+    assert.equal("'describe_cluster' has no pages",
+      raised(function () eks:all("describe_cluster", { name = "n" }) end))
+    assert.truthy(raised(function () eks:all("list_clusters", { name = "n" }) end)
+      :find("unknown member 'name'", 1, true))
+  end)
+
+  it("makes the EKS token that the authenticator's vector has", function ()
+    local session = assert(aws.session { region = "us-east-1", credentials = fake_aws.KEYS })
+    local token, expires = aws.eks_token(session, "demo")
+    assert.is_true(secret.is(token))
+    local text = secret.reveal(token)
+    assert.equal(481, #text)
+    assert.equal("e7298439c1c514302a378715e56cee1e82c101d9aa6b2a92f53cb576059c81f9",
+      require("rtl.native.crypto").sha256_hex(text))
+    assert.equal(fake.start + 900, expires)
+  end)
+end)
