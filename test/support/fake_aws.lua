@@ -1,5 +1,5 @@
---- For unit specs of rtl.aws: scripted answers on the wire, a clock that only waits move, and chance
--- that is always one half.
+--- For unit specs of rtl.aws: scripted answers on the wire, a clock that only waits move, and
+-- chance that is always one half.
 
 local clock = require "rtl.clock"
 local entropy = require "rtl.entropy"
@@ -12,8 +12,8 @@ M.KEYS = {
   access_key_id = "AKIDEXAMPLE", secret_access_key = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
 }
 
---- Installs the fakes. `answers` is an array of {status, body, headers} | {err} | function(req) that
--- is used up in order. Returns a table with `requests`, `clock` (seconds since the start) and
+--- Installs the fakes. `answers` is an array of {status, body, headers} | {err} | function(req)
+-- that is used up in order. Returns a table with `requests`, `clock` (seconds since the start) and
 -- `restore`, to be called at the end.
 function M.install(answers, start)
   local fake = { requests = {}, answers = answers or {}, now = 0, start = start or 1440938160 }

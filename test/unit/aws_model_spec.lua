@@ -74,6 +74,7 @@ describe("the operation tables", function ()
   end)
 
   it("name the nearest service for a wrong one", function ()
-    assert.has_error(function () model.service "ec" end, "no AWS service 'ec' (did you mean 'ec2'?)")
+    assert.has_error(function () model.service "ec" end,
+      "no AWS service 'ec' (did you mean 'ec2'?)")
   end)
 end)

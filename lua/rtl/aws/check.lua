@@ -120,14 +120,14 @@ end
 
 --- Raises misuse at the line of the first caller outside of rtl.aws (tail calls and tasks between
 -- make levels useless).
-function M.misuse(text)
+function M.misuse(message)
   local level = 2
   local info = debug.getinfo(level, "S")
   while info and (info.what == "C" or info.source:find("rtl/aws/", 1, true)) do
     level = level + 1
     info = debug.getinfo(level, "S")
   end
-  error(text, info and level or 1)
+  error(message, info and level or 1)
 end
 
 --- Raises when `params` does not fit the operation: unknown, missing or wrong members, named by

@@ -98,10 +98,12 @@ local function read_line(state, line, number, path)
   end
   line = trim(line)
   if line:sub(1, 1) == "[" then
-    return header_line(state, line) or malformed(path, number, "a section has no end")
+    if header_line(state, line) then return true end
+    return malformed(path, number, "a section has no end")
   end
   if not state.section then return malformed(path, number, "a setting before any section") end
-  return value_line(state, line) or malformed(path, number, "neither [section] nor key = value")
+  if value_line(state, line) then return true end
+  return malformed(path, number, "neither [section] nor key = value")
 end
 
 --- Parses the text of a file. `is_config`: sections need the word `profile` before their name.

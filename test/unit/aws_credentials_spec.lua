@@ -1,0 +1,387 @@
+-- The credential chain, with files in a home of its own, no network and no programs but the fakes'.
+local aws = require "rtl.aws"
+local credentials = require "rtl.aws.credentials"
+local fake_aws = require "test.support.fake_aws"
+local fs = require "rtl.fs"
+local profile = require "rtl.aws.profile"
+local secret = require "rtl.native.secret"
+local task = require "rtl.task"
+local err = require "rtl.err"
+
+local home, fake, undo, variables
+
+local function file(name, text)
+  assert(fs.mkdirs(fs.join(home, ".aws")))
+  assert(fs.write(fs.join(home, ".aws", name), text))
+end
+
+-- The credentials of a session, or nil and the error.
+local function found(options)
+  local given = { region = "us-east-1" }
+  for key, value in pairs(options or {}) do given[key] = value end
+  local session, failure = aws.session(given)
+  if not session then return nil, failure end
+  return session.credentials:get()
+end
+
+local function same_keys(creds, id, key, token)
+  assert.equal(id, creds.access_key_id)
+  assert.is_true(secret.is(creds.secret_access_key))
+  assert.is_true(secret.equals(creds.secret_access_key, key))
+  if token then
+    assert.is_true(secret.equals(creds.session_token, token))
+  else
+    assert.is_nil(creds.session_token)
+  end
+end
+
+local function role_answer(id, expires)
+  return { body = ([[<AssumeRoleResponse><AssumeRoleResult><Credentials>
+    <AccessKeyId>%s</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey>
+    <SessionToken>role-token</SessionToken><Expiration>%s</Expiration>
+    </Credentials></AssumeRoleResult></AssumeRoleResponse>]]):format(id,
+      expires or "2015-08-30T13:36:00Z") }
+end
+
+describe("the credential chain", function ()
+  before_each(function ()
+    home = assert(fs.temp_dir "rtl-aws-")
+    variables = { HOME = home, AWS_EC2_METADATA_DISABLED = "true" }
+    fake, undo = fake_aws.install(), fake_aws.environment(variables)
+  end)
+  after_each(function ()
+    fake.restore()
+    undo()
+    assert(fs.remove_tree(home))
+  end)
+
+  it("begins with the environment; an empty variable is none", function ()
+    variables.AWS_ACCESS_KEY_ID, variables.AWS_SECRET_ACCESS_KEY = "AKIAENV", "env-secret"
+    variables.AWS_SESSION_TOKEN = ""
+    file("credentials", "[default]\naws_access_key_id = AKIAFILE\naws_secret_access_key = f\n")
+    same_keys(assert(found()), "AKIAENV", "env-secret")
+    variables.AWS_PROFILE = "default"
+    same_keys(assert(found()), "AKIAENV", "env-secret")
+    same_keys(assert(found { profile = "default" }), "AKIAFILE", "f")
+    variables.AWS_SECRET_ACCESS_KEY = nil
+    local _, e = found()
+    assert.equal("RTL-CRED-003", e.code)
+  end)
+
+  it("says how to go on when there are none", function ()
+    local creds, e = found()
+    assert.is_nil(creds)
+    assert.equal("RTL-CRED-002", e.code)
+    assert.truthy(e.hint:find "AWS_PROFILE")
+  end)
+
+  it("finds a profile in both files, the credentials file first", function ()
+    file("config", "[profile dev]\nregion = eu-west-1\naws_access_key_id = AKIACONFIG\n"
+      .. "aws_secret_access_key = c\n")
+    file("credentials", "[dev]\naws_access_key_id=AKIAFILE\naws_secret_access_key=f#g\n"
+      .. "aws_session_token = t ; a note\n")
+    same_keys(assert(found { profile = "dev" }), "AKIAFILE", "f#g", "t")
+    variables.AWS_PROFILE = "dev"
+    assert.equal("eu-west-1", assert(aws.session {}).region)
+    assert.equal("profile", assert(aws.session {}).region_source)
+    variables.AWS_REGION = "us-west-2"
+    assert.equal("us-west-2", assert(aws.session {}).region)
+  end)
+
+  it("refuses a chosen profile that is not there, and names the nearest", function ()
+    file("config", "[profile deploy]\nregion = a\n[dev]\naws_access_key_id = x\n")
+    local _, e = found { profile = "deplyo" }
+    assert.equal("RTL-CRED-008", e.code)
+    assert.truthy(e.message:find "did you mean 'deploy'")
+    _, e = found { profile = "dev" }
+    assert.truthy(e.hint:find("[profile dev]", 1, true))
+    _, e = found { profile = "deploy" }
+    assert.truthy(e.message:find "holds no credentials")
+  end)
+
+  it("needs a region", function ()
+    local session, e = aws.session {}
+    assert.is_nil(session)
+    assert.equal("RTL-AWS-001", e.code)
+  end)
+
+  it("assumes a role with another profile's keys", function ()
+    file("config", "[profile base]\naws_access_key_id = AKIABASE\naws_secret_access_key = b\n"
+      .. "[profile admin]\nrole_arn = arn:aws:iam::123456789012:role/admin\n"
+      .. "source_profile = base\nexternal_id = ext\nrole_session_name = me\n"
+      .. "duration_seconds = 1800\n")
+    fake.answers = { role_answer "ASIAROLE" }
+    local creds = assert(found { profile = "admin" })
+    same_keys(creds, "ASIAROLE", "role-secret", "role-token")
+    assert.equal("profile admin (role)", creds.source)
+    local req = fake.requests[1]
+    assert.equal("https://sts.us-east-1.amazonaws.com/", req.url)
+    for _, part in ipairs { "Action=AssumeRole&", "ExternalId=ext", "RoleSessionName=me",
+      "DurationSeconds=1800" } do
+      assert.truthy(req.body:find(part, 1, true), part)
+    end
+    for _, pair in ipairs(req.headers) do
+      if pair[1]:lower() == "authorization" then
+        assert.truthy(pair[2]:find("AKIABASE/", 1, true))
+      end
+    end
+  end)
+
+  it("assumes a chain of roles", function ()
+    file("config", "[profile a]\nrole_arn = arn:aws:iam::123456789012:role/a-role\n"
+      .. "source_profile = b\n"
+      .. "[profile b]\nrole_arn = arn:aws:iam::123456789012:role/b-role\n"
+      .. "credential_source = Environment\n")
+    variables.AWS_ACCESS_KEY_ID, variables.AWS_SECRET_ACCESS_KEY = "AKIAENV", "env-secret"
+    fake.answers = { role_answer "ASIAB", role_answer "ASIAA" }
+    same_keys(assert(found { profile = "a" }), "ASIAA", "role-secret", "role-token")
+    assert.truthy(fake.requests[1].body:find("b-role", 1, true))
+    assert.truthy(fake.requests[2].body:find("a-role", 1, true))
+  end)
+
+  it("refuses roles that have no usable source", function ()
+    local arn = "role_arn = arn:aws:iam::123456789012:role/x-role\n"
+    for text, code in pairs {
+      [arn] = "RTL-CRED-006",
+      [arn .. "source_profile = x\ncredential_source = Environment\n"] = "RTL-CRED-006",
+      [arn .. "credential_source = Enviroment\n"] = "RTL-CRED-006",
+      [arn .. "source_profile = y\n[profile y]\n" .. arn .. "source_profile = x\n"]
+        = "RTL-CRED-006",
+      [arn .. "source_profile = y\nmfa_serial = m\n"] = "RTL-CRED-007",
+      [arn .. "source_profile = nobody\n"] = "RTL-CRED-008",
+    } do
+      file("config", "[profile x]\n" .. text)
+      local creds, e = found { profile = "x" }
+      assert.is_nil(creds)
+      assert.equal(code, e.code, text)
+    end
+  end)
+
+  it("uses a profile's own keys as the source of its role", function ()
+    file("config", "[profile x]\nrole_arn = arn:aws:iam::123456789012:role/x-role\n"
+      .. "source_profile = x\naws_access_key_id = AKIAX\naws_secret_access_key = s\n")
+    fake.answers = { role_answer "ASIAX" }
+    same_keys(assert(found { profile = "x" }), "ASIAX", "role-secret", "role-token")
+  end)
+
+  it("shows a web identity's token to STS, unsigned", function ()
+    local path = fs.join(home, "token")
+    assert(fs.write(path, "web.token\n"))
+    variables.AWS_WEB_IDENTITY_TOKEN_FILE = path
+    variables.AWS_ROLE_ARN = "arn:aws:iam::123456789012:role/web"
+    fake.answers = { { body = (role_answer "ASIAWEB").body:gsub("AssumeRoleRes",
+      "AssumeRoleWithWebIdentityRes") } }
+    same_keys(assert(found()), "ASIAWEB", "role-secret", "role-token")
+    local req = fake.requests[1]
+    assert.is_true(secret.is(req.body))
+    assert.truthy(secret.reveal(req.body):find("WebIdentityToken=web.token", 1, true))
+    for _, pair in ipairs(req.headers) do
+      assert.not_equal("authorization", pair[1]:lower())
+    end
+  end)
+
+  it("runs a credential process without a shell", function ()
+    file("config", "[profile p]\ncredential_process = /opt/keys --for 'a b' \"c\\\"d\" e\\ f\n")
+    local ran
+    undo()
+    undo = fake_aws.environment(variables, function (options)
+      ran = options.argv
+      return { status = 0, stderr = "", stdout =
+        '{"Version":1,"AccessKeyId":"AKIAP","SecretAccessKey":"p","SessionToken":"t",'
+        .. '"Expiration":""}' }
+    end)
+    same_keys(assert(found { profile = "p" }), "AKIAP", "p", "t")
+    assert.same({ "/opt/keys", "--for", "a b", 'c"d', "e f" }, ran)
+  end)
+
+  it("explains a credential process that fails or prints nonsense", function ()
+    file("config", "[profile p]\ncredential_process = keys\n")
+    for _, done in ipairs {
+      { status = 3, stdout = "", stderr = "no login" },
+      { status = 0, stdout = "hello", stderr = "" },
+      { status = 0, stdout = '{"Version":2}', stderr = "" },
+      { status = 0, stdout = '{"Version":1,"AccessKeyId":"A"}', stderr = "" },
+    } do
+      undo()
+      undo = fake_aws.environment(variables, function () return done end)
+      local creds, e = found { profile = "p" }
+      assert.is_nil(creds)
+      assert.truthy(e.code:find "^RTL%-CRED%-00[45]$")
+    end
+  end)
+
+  it("asks a container's service, only a local or https one", function ()
+    variables.AWS_CONTAINER_CREDENTIALS_FULL_URI = "http://169.254.170.23/v1/credentials"
+    local path = fs.join(home, "token")
+    assert(fs.write(path, "pod.token"))
+    variables.AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE = path
+    fake.answers = { { body = '{"AccessKeyId":"ASIAPOD","SecretAccessKey":"s","Token":"t",'
+      .. '"Expiration":"2015-08-30T18:00:00Z"}' } }
+    local creds = assert(found())
+    same_keys(creds, "ASIAPOD", "s", "t")
+    assert.equal(1440957600, creds.expires)
+    assert.is_false(fake.requests[1].proxy)
+    for _, url in ipairs { "http://example.com/keys", "http://169.254.170.23.example.com/",
+      "http://localhost@example.com/" } do
+      variables.AWS_CONTAINER_CREDENTIALS_FULL_URI = url
+      local none, e = found()
+      assert.is_nil(none)
+      assert.equal("RTL-CRED-009", e.code, url)
+    end
+  end)
+
+  it("asks instance metadata with a token, and goes on when nobody is there", function ()
+    variables.AWS_EC2_METADATA_DISABLED = nil
+    fake.answers = { { body = "imds-token" }, { body = "node-role\n" }, { body =
+      '{"Code":"Success","AccessKeyId":"ASIAI","SecretAccessKey":"s","Token":"t",'
+      .. '"Expiration":"2015-08-30T18:00:00Z"}' } }
+    same_keys(assert(found()), "ASIAI", "s", "t")
+    assert.equal("PUT", fake.requests[1].method)
+    assert.truthy(fake.requests[3].url:find "/security%-credentials/node%-role$")
+    fake.answers = { { body = "imds-token" }, { body = "r" },
+      { body = '{"Code":"Failed","Message":"try later"}' } }
+    local none, e = found()
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-004", e.code)
+    fake.answers = { { err = err.new { code = "RTL-NET-005", message = "nobody" } } }
+    none, e = found()
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-002", e.code)
+  end)
+end)
+
+describe("kept credentials", function ()
+  before_each(function ()
+    fake, undo = fake_aws.install(), fake_aws.environment {}
+  end)
+  after_each(function ()
+    fake.restore()
+    undo()
+  end)
+
+  local function keys(id, seconds)
+    return {
+      access_key_id = id, secret_access_key = secret.new "s", source = "test",
+      expires = seconds and fake.start + seconds,
+    }
+  end
+
+  it("are fetched once for many tasks", function ()
+    local count = 0
+    local provider = credentials.new(function ()
+      count = count + 1
+      task.sleep(1)
+      return keys("A", 3600)
+    end)
+    local ids = task.run(function ()
+      return task.map({ 1, 2, 3, 4, 5 }, function () return provider:get().access_key_id end)
+    end)
+    assert.same({ "A", "A", "A", "A", "A" }, ids)
+    assert.equal(1, count)
+  end)
+
+  it("share a failure, and are asked for again next time", function ()
+    local count = 0
+    local provider = credentials.new(function ()
+      count = count + 1
+      task.sleep(1)
+      if count == 1 then return err.fail { code = "X", message = "no" } end
+      return keys("A", 3600)
+    end)
+    local codes = task.run(function ()
+      return task.map({ 1, 2, 3 }, function ()
+        local _, e = provider:get()
+        return e.code
+      end)
+    end)
+    assert.same({ "X", "X", "X" }, codes)
+    assert.equal(1, count)
+    assert.equal("A", provider:get().access_key_id)
+  end)
+
+  it("are replaced ten minutes before they end, and serve on when that fails", function ()
+    local next_keys = keys("A", 3600)
+    local count = 0
+    local provider = credentials.new(function ()
+      count = count + 1
+      if not next_keys then return err.fail { code = "X", message = "no" } end
+      return next_keys
+    end)
+    assert.equal("A", provider:get().access_key_id)
+    fake.now = 2900
+    assert.equal("A", provider:get().access_key_id)
+    assert.equal(1, count)
+    fake.now, next_keys = 3100, nil
+    assert.equal("A", provider:get().access_key_id)
+    assert.equal("A", provider:get().access_key_id) -- not asked again at once
+    assert.equal(2, count)
+    fake.now, next_keys = 3200, keys("B", 7200)
+    assert.equal("B", provider:get().access_key_id)
+    fake.now, next_keys = 7300, nil
+    local none, e = provider:get()
+    assert.is_nil(none)
+    assert.equal("X", e.code)
+  end)
+
+  it("do not hold others up when their fetcher is cancelled", function ()
+    local count = 0
+    local provider = credentials.new(function ()
+      count = count + 1
+      task.sleep(count == 1 and 100 or 1)
+      return keys("A", 3600)
+    end)
+    local id = task.run(function ()
+      return task.group(function (g)
+        g:spawn(function () task.deadline(5, function () return provider:get() end) end)
+        task.sleep(1)
+        return provider:get().access_key_id
+      end)
+    end)
+    assert.equal("A", id)
+    assert.equal(2, count)
+  end)
+end)
+
+describe("the shared files", function ()
+  local function parse(text, is_config)
+    return assert(profile.parse(text, is_config ~= false, "config")).profile
+  end
+
+  it("have sections, comments and continuation lines", function ()
+    assert.same({ a = { region = "eu-west-1", x = "b#c", s3 = { addressing = "path" } } }, parse(
+      "# comment\r\n; another\r\n[profile a] # here\r\nRegion = eu-west-1 # not this\r\nx=b#c\r\n"
+      .. "s3 =\r\n  addressing = path\r\n"))
+    assert.same({ a = { x = "one\ntwo" } }, parse "[profile a]\nx = one\n  two\n")
+    assert.same({ a = { x = "2", y = "3" } }, parse "[profile a]\nx=1\n[profile a]\nx=2\ny=3")
+  end)
+
+  it("want the word profile in one and not in the other", function ()
+    assert.same({ default = {} }, parse "[default]\n[a]\nx = 1\n")
+    assert.same({ a = { x = "1" } }, parse("[a]\nx = 1\n[profile b]\ny = 2\n", false))
+    assert.same({ ["Foo Bar"] = { region = "x" } }, parse "[profile Foo Bar]\nregion = x\n")
+    assert.same({ ["Foo Bar"] = { region = "x" } }, parse '[profile "Foo Bar"]\nregion = x\n')
+    assert.same({ default = { x = "1" } }, parse "[ default ]\nx = 1\n")
+  end)
+
+  it("prefer [profile default] to [default]", function ()
+    assert.equal("2", parse("[default]\nx=1\n[profile default]\nx=2\n").default.x)
+    assert.equal("2", parse("[profile default]\nx=2\n[default]\nx=1\n").default.x)
+  end)
+
+  it("keep endpoints of services", function ()
+    local all = assert(profile.parse("[profile a]\nservices = s\n[services s]\neks =\n"
+      .. "  endpoint_url = http://e\n", true))
+    assert.equal("http://e", all.services.s.eks.endpoint_url)
+  end)
+
+  it("name the line of what is neither", function ()
+    for text, line in pairs {
+      ["x = 1\n"] = 1, ["[profile a\n"] = 1, ["[profile a]\nx\n"] = 2, ["[profile a]\n=x\n"] = 2,
+    } do
+      local all, e = profile.parse(text, true, "config")
+      assert.is_nil(all)
+      assert.equal("RTL-CRED-001", e.code)
+      assert.truthy(e.message:find("config, line " .. line, 1, true))
+    end
+  end)
+end)
