@@ -107,8 +107,9 @@ end
 local function delete_in(system)
   return function (_, item)
     return call(system, "delete " .. item.key, function ()
-      for _, thing in pairs(system.things) do
-        if thing.parent == item.id then
+      for id, thing in pairs(system.things) do
+        if thing.parent == item.id and thing.kind == "paper" then system.things[id] = nil end
+        if thing.parent == item.id and thing.kind ~= "paper" then
           return nil, err.new { code = "DependencyViolation", message = thing.id .. " is in it" }
         end
       end
@@ -160,7 +161,11 @@ function M.kinds(system)
   local house = toy_kind(system, "house", false)
   local room = toy_kind(system, "room", true, { depends = { "house" } })
   local data = toy_kind(system, "data", false, { data = true, depends = { "house" } })
-  return { house = house, room = room, data = data, all = { house, room, data } }
+  local paper = toy_kind(system, "paper", true, { depends = { "house" },
+    carrier = function (item, other)
+      return other.kind_name == "house" and item.outputs.parent == other.id
+    end })
+  return { house = house, room = room, data = data, all = { house, room, data, paper } }
 end
 
 --- A context over nothing but a ledger (may be nil).

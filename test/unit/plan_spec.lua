@@ -333,6 +333,23 @@ describe("teardown", function ()
     assert.is_true(place["delete room/a"] < place["delete house/main"])
   end)
 
+  it("makes no call for what goes with its holder", function ()
+    local house = put("house", "main")
+    put("paper", "a", house)
+    put("room", "a", house)
+    local outcome = run()
+    assert.same({}, outcome.left)
+    assert.equal(3, #outcome.removed)
+    for _, what in ipairs(system.log) do assert.not_equal("delete paper/a", what) end
+  end)
+
+  it("leaves what would go with a holder that stays", function ()
+    put("paper", "a", put("house", "main"))
+    system.fail["delete house/main"] = { code = "Stuck", stays = true }
+    local outcome = run()
+    assert.equal(2, #outcome.left)
+  end)
+
   it("leaves neighbours alone", function ()
     put("house", "theirs", nil, "another")
     put("house", "main")

@@ -105,6 +105,7 @@ return kind.define {
   create = create,
   update = update,
   delete = delete,
+  carrier = support.in_cluster,
   tokened = true,
   ready = { usual = 5, delete_usual = 30 },
   depends = { "eks_cluster" },

@@ -61,6 +61,7 @@ return kind.define {
   create = create,
   update = update,
   delete = delete,
+  carrier = support.in_cluster,
   tokened = true,
   ready = { usual = 2, delete_usual = 2 },
   depends = { "eks_cluster", "iam_role" },

@@ -195,6 +195,11 @@ function M.delete(ctx, item, act, options)
   return nil, failure
 end
 
+--- For `carrier`: whether an item of a cluster goes with that cluster.
+function M.in_cluster(item, other)
+  return other.kind_name == "eks_cluster" and other.id ~= nil and other.id == item.outputs.cluster
+end
+
 --- What a list call shows in each cluster among `found`: array of item_of(cluster, entry). A
 -- cluster that is gone has nothing in it.
 function M.in_clusters(ctx, found, op, item_of)

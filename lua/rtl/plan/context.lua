@@ -1,6 +1,7 @@
 --- What every function of a kind is handed: where it works, how it reaches the systems, whom it
 -- tells.
 
+local clock = require "rtl.clock"
 local fs = require "rtl.fs"
 
 local M = {}
@@ -18,7 +19,7 @@ function M.new(fields)
   fields.emit = fields.emit or nothing
   fields.aws_of, fields.aws = fields.aws, nil
   fields.k8s_of, fields.k8s = fields.k8s, nil
-  fields.told = {}
+  fields.told, fields.doing = {}, {}
   return setmetatable(fields, Context)
 end
 
@@ -60,11 +61,25 @@ function Context:waiting(res, detail)
   self:tell(res, "waiting", { detail = detail })
 end
 
---- Emits an event about a resource.
+local BEGINS = { start = true, deleting = true }
+
+local function usual_of(res, action)
+  local ready = res.kind and res.kind.ready or {}
+  if action == "delete" then return ready.delete_usual end
+  return ready.usual
+end
+
+--- Emits an event about a resource. Action and elapsed time are those since its last start.
 function Context:tell(res, state, fields)
   local event = { type = "resource", kind = res.kind_name, name = res.name, state = state }
-  event.usual_s = res.kind and res.kind.ready and res.kind.ready.usual or nil
   for key, value in pairs(fields or {}) do event[key] = value end
+  if BEGINS[state] then
+    self.doing[res.key] = { action = event.action, since = clock.mono() }
+  end
+  local doing = self.doing[res.key] or {}
+  event.action = event.action or doing.action
+  event.usual_s = event.usual_s or usual_of(res, event.action)
+  if doing.since and not event.elapsed_s then event.elapsed_s = clock.mono() - doing.since end
   self.emit(event)
 end
 

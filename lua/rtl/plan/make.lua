@@ -156,6 +156,12 @@ function M.item(row)
     id = row.live and row.live.id, outputs = row.live or {} }
 end
 
+--- Notes that an item went with what held it.
+function M.gone(ctx, item)
+  return record(ctx, { event = "deleted", key = item.key, kind = item.kind_name, name = item.name,
+    id = item.id })
+end
+
 --- Deletes an item, with the ledger before and after: true | nil, err.
 function M.delete(ctx, item)
   local written, why = record(ctx, { event = "deleting", key = item.key, kind = item.kind_name,
@@ -163,8 +169,7 @@ function M.delete(ctx, item)
   if not written then return nil, why end
   local gone, failure = item.kind.delete(ctx, item)
   if not gone then return nil, failure end
-  return record(ctx, { event = "deleted", key = item.key, kind = item.kind_name, name = item.name,
-    id = item.id })
+  return M.gone(ctx, item)
 end
 
 --- Deletes what lives and makes it anew.

@@ -112,15 +112,25 @@ local function stands_in(a, b)
   return false
 end
 
--- Depth in the graph of needs: what nothing needs comes first.
+-- What goes with another item of the same teardown: an add-on with its cluster.
+local function find_carriers(items)
+  for _, item in ipairs(items) do
+    item.carrier = nil
+    for _, other in ipairs(item.kind.carrier and items or {}) do
+      if item.kind.carrier(item, other) then item.carrier = other end
+    end
+  end
+end
+
+-- Depth in the graph of needs: what nothing needs comes first. Nobody waits for what is carried.
 local function order(items)
   local before = {}
+  find_carriers(items)
   for i, b in ipairs(items) do
     before[i] = {}
     for j, a in ipairs(items) do
-      if i ~= j and stands_in(a, b) and not (j < i and stands_in(b, a)) then
-        before[i][#before[i] + 1] = a
-      end
+      local waits = i ~= j and not a.carrier and stands_in(a, b)
+      if waits and not (j < i and stands_in(b, a)) then before[i][#before[i] + 1] = a end
     end
   end
   local sorted, state, index = {}, {}, {}
@@ -198,6 +208,19 @@ local function delete_one(ctx, item, result)
   leave(ctx, item, result, failure, "failed")
 end
 
+-- Gone with its carrier, or left with it.
+local function follow(ctx, item, result)
+  item.carrier.settled:get()
+  local noted, failure = not item.carrier.left, nil
+  if noted then noted, failure = make.gone(ctx, item) end
+  if noted then
+    result.removed[#result.removed + 1] = item
+    return tell(ctx, item, "deleted", { detail = "with " .. item.carrier.key })
+  end
+  leave(ctx, item, result, failure or err.new { code = "RTL-PLAN-013", doing = item.key,
+    message = item.carrier.key .. " is still there, and this in it" }, "skipped")
+end
+
 --- Deletes the items, in parallel, each after all that stand in it: { removed, left }.
 function M.remove(ctx, items)
   local result = { removed = {}, left = {} }
@@ -206,8 +229,12 @@ function M.remove(ctx, items)
   task.group(function (group)
     for _, item in ipairs(sorted) do
       group:spawn(function ()
-        for _, other in ipairs(item.before) do other.settled:get() end
-        delete_one(ctx, item, result)
+        if item.carrier then
+          follow(ctx, item, result)
+        else
+          for _, other in ipairs(item.before) do other.settled:get() end
+          delete_one(ctx, item, result)
+        end
         item.settled:set(true)
       end)
     end
