@@ -101,9 +101,22 @@ function Server:request(req)
   return { status = answer[1], headers = headers, body = content }
 end
 
+-- Lets `limit` bytes through, then ends as a lost connection does; counts what went through.
+local function cut(s, read)
+  local passed = 0
+  return function ()
+    if s.cut_after and passed >= s.cut_after then return nil, M.gone() end
+    local bytes = read()
+    if bytes and s.cut_after then bytes = bytes:sub(1, s.cut_after - passed) end
+    passed = passed + #(bytes or "")
+    s.passed = passed
+    return bytes
+  end
+end
+
 -- Two ends of a byte stream: what the wire wants from an implementation (plain functions), and the
 -- server's own end (methods).
-local function pipe()
+local function pipe(s)
   local to_server, to_client = task.queue(), task.queue()
   local function finish(queue) pcall(queue.close, queue) end
   local function write(queue, bytes)
@@ -114,7 +127,7 @@ local function pipe()
     finish(to_server)
     finish(to_client)
   end
-  local near = { read = function () return to_client:get() end, close = close,
+  local near = { read = cut(s, function () return to_client:get() end), close = close,
     write = function (bytes) return write(to_server, bytes) end }
   local far = { read = function () return to_server:get() end, close = close,
     write = function (_, bytes) return write(to_client, bytes) end }
@@ -168,7 +181,7 @@ local function serve(s, stream)
 end
 
 function Server:connect()
-  local near, far = pipe()
+  local near, far = pipe(self)
   task.background(serve, self, far)
   return near
 end

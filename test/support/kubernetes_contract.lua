@@ -1,8 +1,8 @@
 -- luacheck: std +busted
---- What an API server must do for rtl, as specs: run against a real one (test/lab) and against every
--- imitation of one. `with` has client() → client, image (one with sh, in which a pod can be run; nil
--- leaves out what needs pods) and ready_in (seconds). To be loaded in a spec's environment:
--- assert(loadfile("test/support/kubernetes_contract.lua", "t", _ENV))() { … }
+--- What an API server must do for rtl, as specs: run against a real one (test/lab) and against
+-- every imitation of one. `with` has client() → client, image (one with sh, in which a pod can be
+-- run; nil leaves out what needs pods) and ready_in (seconds). To be loaded in a spec's
+-- environment: assert(loadfile("test/support/kubernetes_contract.lua", "t", _ENV))() { … }
 local k8s = require "rtl.k8s"
 local task = require "rtl.task"
 
@@ -46,7 +46,8 @@ local function objects(with)
 
   it("tells whose a field is, and gives it to who insists", function ()
     assert(c:apply(map("contested", { a = "1" })))
-    local problem = refused("Conflict", c:apply(map("contested", { a = "2" }), { manager = "other" }))
+    local problem = refused("Conflict", c:apply(map("contested", { a = "2" }),
+      { manager = "other" }))
     assert.equal(409, problem.status)
     assert.equal(".data.a", problem.conflicts[1].field)
     assert.equal("rtl", problem.conflicts[1].manager)
@@ -95,7 +96,8 @@ local function objects(with)
 
   it("deletes one, and the right one", function ()
     local object = assert(c:apply(map("deleted", {})))
-    refused("Conflict", c:delete("ConfigMap", "deleted", { namespace = NAMESPACE, uid = "another" }))
+    refused("Conflict", c:delete("ConfigMap", "deleted",
+      { namespace = NAMESPACE, uid = "another" }))
     assert(c:delete("ConfigMap", "deleted", { namespace = NAMESPACE, uid = object.metadata.uid }))
     refused("NotFound", c:delete("ConfigMap", "deleted", here))
     assert.is_true(c:wait("ConfigMap", "deleted", { namespace = NAMESPACE, deleted = true }))
@@ -190,7 +192,8 @@ local function pods(with)
 
   it("lets a pod go", function ()
     assert(c:delete("Pod", "runner", here))
-    assert.is_true(c:wait("Pod", "runner", { namespace = NAMESPACE, deleted = true, timeout = 120 }))
+    assert.is_true(c:wait("Pod", "runner",
+      { namespace = NAMESPACE, deleted = true, timeout = 120 }))
   end)
 end
 

@@ -221,6 +221,22 @@ describe("exec", function ()
     assert.same({ code = 0, stdout = "", stderr = "e" }, r)
   end)
 
+  it("cut at any byte is never taken for success, and loses nothing it reports", function ()
+    local c = start { [EXEC] = says("\1out", "\2err", "\3" .. SUCCESS) }
+    assert(run(c))
+    local whole = s.passed
+    for count = 0, whole do
+      s.cut_after = count
+      local r, problem = run(c)
+      if r then
+        assert.same({ code = 0, stdout = "out", stderr = "err" }, r)
+      else
+        assert.matches("^RTL%-", problem.code)
+        assert.is_true(count < whole)
+      end
+    end
+  end)
+
   it("keeps no more output than it may", function ()
     local c = start { [EXEC] = says("\1" .. ("x"):rep(11), "\3" .. SUCCESS) }
     local r, problem = run(c, { limit = 10 })
@@ -404,9 +420,11 @@ describe("the scripts of cp", function ()
     assert.equal(384, assert(fs.stat(target)).mode & 511)
     assert.same({ "it's here" }, assert(fs.list(dir)))
     assert.equal("a\0b\n", assert(c:cp_from(at { from = target })))
+    assert(c:cp_to(at { bytes = "x", to = fs.join(dir, "new/folder/x") }))
+    assert.equal("x", assert(fs.read(fs.join(dir, "new/folder/x"))))
     assert(c:cp_to(at { bytes = "", to = target }))
     assert.equal("", assert(c:cp_from(at { from = target })))
-    local r, problem = c:cp_to(at { bytes = "x", to = fs.join(dir, "no/where") })
+    local r, problem = c:cp_to(at { bytes = "x", to = target .. "/below" })
     assert.is_nil(r)
     assert.equal("RTL-K8S-040", problem.code)
     r, problem = c:cp_from(at { from = dir })

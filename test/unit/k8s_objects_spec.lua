@@ -284,6 +284,26 @@ describe("list", function ()
     assert.equal(2, #s.log)
   end)
 
+  it("cut at any byte gives all or nothing", function ()
+    local text = json.encode(pods { "a", "b" })
+    for count = 0, #text do
+      for _, ending in ipairs { false, true } do
+        local c = start { ["GET " .. PODS] = { 200, stream = { text:sub(1, count), function ()
+          if ending then return nil, err.new { code = "RTL-NET-009", message = "cut" } end
+        end } } }
+        local list, problem = c:list("Pod")
+        if list then
+          assert.equal("a b", names(list))
+          assert.equal(#text, count)
+        else
+          assert.matches("^RTL%-", problem.code)
+        end
+        s:stop()
+        s = nil
+      end
+    end
+  end)
+
   it("refuses what is no list", function ()
     for _, body in ipairs { '{"kind":"Pod"}', "[]", '{"items":[1],"metadata":{}}' } do
       local c = start { ["GET " .. PODS] = { 200, body } }
