@@ -1,5 +1,6 @@
 --- `rtl doctor`: what this machine has and lacks. It looks at this machine only, and calls nobody.
 
+local err = require "rtl.err"
 local exit = require "rtl.cli.exit"
 local fs = require "rtl.fs"
 local host = require "rtl.native.host"
@@ -47,7 +48,7 @@ end
 local function check_settings()
   if not fs.exists("rtl.yaml") then return fine("no rtl.yaml here") end
   local _, problem = yaml.decode(assert(fs.read("rtl.yaml")))
-  if problem and problem.message then return bad("rtl.yaml: " .. problem.message) end
+  if err.is(problem) then return bad("rtl.yaml: " .. problem.message) end
   return fine("rtl.yaml is YAML")
 end
 

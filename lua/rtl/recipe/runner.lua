@@ -5,6 +5,7 @@ local err = require "rtl.err"
 local events = require "rtl.recipe.events"
 local failure = require "rtl.recipe.failure"
 local fs = require "rtl.fs"
+local null = require "rtl.null"
 local phases = require "rtl.recipe.phases"
 local process = require "rtl.process"
 local run_object = require "rtl.recipe.run"
@@ -19,10 +20,10 @@ local FILE = "rtl.yaml"
 local function settings_file()
   if not fs.exists(FILE) then return {} end
   local values, problem = yaml.decode(assert(fs.read(FILE)))
-  if problem then
+  if err.is(problem) then -- else it is yaml's list of warnings
     return nil, err.wrap(problem, { code = "RTL-SET-005", message = FILE .. " can't be read" })
   end
-  if values == nil then return {} end
+  if values == nil or values == null then return {} end
   if type(values) ~= "table" or values[1] ~= nil then
     return err.fail { code = "RTL-SET-005",
       message = FILE .. " is not one mapping of names to values" }

@@ -29,9 +29,9 @@ local function node_line(node)
     grew(node.efa_tx), grew(node.efa_rx), grew(node.net_tx))
 end
 
--- The file by the last two parts of its path: enough to find it, short enough to read.
+-- The file by the last part of its path: NCCL puts host and process into it.
 local function evidence_line(item)
-  return ("%s:%d: %s"):format(item.file:match("[^/]*/?[^/]*$"), item.line, item.text)
+  return ("%s:%d: %s"):format(item.file:match("[^/]*$"), item.line, item.text)
 end
 
 local function edges_line(log)

@@ -1,0 +1,73 @@
+-- What README says is run: blocks below a `<!-- run -->` mark, and its tables against the source.
+local exit = require "rtl.cli.exit"
+local fs = require "rtl.fs"
+local load_file = require "rtl.recipe.load"
+local program = require "test.support.program"
+local recipe = require "rtl.recipe.recipe"
+
+local README = assert(fs.read("README.md"))
+
+-- Blocks to run: array of {exit = code of the last command, commands = {text}}.
+local function blocks()
+  local list = {}
+  for mark, body in README:gmatch("<!%-%- run(.-) %-%->\n```\n(.-)\n```") do
+    local block = { exit = tonumber(mark:match("exit (%d+)")) or 0, commands = {} }
+    for command in body:gmatch("%$ (rtl[^\n#]*)") do
+      block.commands[#block.commands + 1] = command:gsub("%s+$", "")
+    end
+    list[#list + 1] = block
+  end
+  return list
+end
+
+describe("README", function ()
+  for number, block in ipairs(blocks()) do
+    it(("runs: block %d, %s"):format(number, block.commands[1]), function ()
+      local state = fs.temp_dir("rtl-readme-")
+      for i, command in ipairs(block.commands) do
+        local ran = program.shell(command:gsub("^rtl", '"$RTL"'), { state = state })
+        local wanted = i == #block.commands and block.exit or 0
+        assert.equal(wanted, ran.status, command .. "\n" .. ran.stdout .. ran.stderr)
+      end
+      fs.remove_tree(state)
+    end)
+  end
+
+  it("has blocks to run", function ()
+    assert.is_true(#blocks() >= 4)
+  end)
+
+  it("lists the exit codes of the program, and no others", function ()
+    local told, real = {}, {}
+    local part = README:match("<!%-%- exit codes %-%->(.-)\n\n")
+    for code in part:gmatch("\n| (%d+) |") do told[#told + 1] = tonumber(code) end
+    for _, code in pairs(exit) do real[#real + 1] = code end
+    table.sort(told)
+    table.sort(real)
+    assert.same(real, told)
+  end)
+
+  it("names settings that exist, in the table of the published sample", function ()
+    local set = recipe.open(assert(load_file.find("recipes/deploy.lua"))).set
+    local part = README:match("| env.sh | rtl |.-\n\n")
+    local seen = 0
+    for line in part:gmatch("[^\n]+") do
+      local name = line:match("^| [%u%d_, ]+ | `([%l_]+)`")
+      if name then
+        seen = seen + 1
+        assert.is_truthy(set.by_name[name], name)
+      end
+    end
+    assert.is_true(seen > 15)
+  end)
+
+  it("is clean of paths that do not exist", function ()
+    for path in README:gmatch("`([%w_]+/[%w_/.]+)`") do
+      local found = false
+      for _, folder in ipairs { "", "lua/rtl/", "recipes/" } do
+        found = found or fs.exists(folder .. path)
+      end
+      assert.is_true(found, path)
+    end
+  end)
+end)
