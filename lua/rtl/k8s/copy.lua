@@ -14,7 +14,7 @@ local RANGE = 4 << 20
 local TRIES = 3
 
 -- $1 target, $2 size, $3 SHA-256, $4 mode.
-local PUT = [[mkdir -p "$(dirname "$1")" || exit 8
+local PUT = [[mkdir -p "${1%/*}/" || exit 8
 umask 077; part="$1.rtl-part"; head -c "$2" >"$part" || exit 8
 sum=$(sha256sum <"$part") || exit 8
 [ "${sum%% *}" = "$3" ] || { echo "$sum"; rm -f "$part"; exit 9; }
