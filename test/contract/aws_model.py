@@ -2,17 +2,29 @@
 
 Prints one line for each difference and nothing when there is none.
 """
+
 import json
 import re
 import sys
 import botocore.session
 
 PROTOCOLS = {"ec2": "ec2query", "query": "awsquery"}
-SERVICES = {"service_quotas": "service-quotas", "resource_groups": "resource-groups",
-            "tagging": "resourcegroupstaggingapi"}
-SCALARS = {"string": {"string", "token", "secret", "json", "urljson"}, "character": {"string"},
-           "integer": {"int"}, "long": {"int"}, "float": {"float"}, "double": {"float"},
-           "boolean": {"bool"}, "timestamp": {"time"}, "blob": {"blob"}}
+SERVICES = {
+    "service_quotas": "service-quotas",
+    "resource_groups": "resource-groups",
+    "tagging": "resourcegroupstaggingapi",
+}
+SCALARS = {
+    "string": {"string", "token", "secret", "json", "urljson"},
+    "character": {"string"},
+    "integer": {"int"},
+    "long": {"int"},
+    "float": {"float"},
+    "double": {"float"},
+    "boolean": {"bool"},
+    "timestamp": {"time"},
+    "blob": {"blob"},
+}
 PLACES = {"uri": "path", "querystring": "query", "header": "header", None: "body"}
 FORMATS = {"iso8601": "iso", "unixtimestamp": "unix", "rfc822": "http"}
 BODY_FORMAT = {"ec2query": "iso8601", "awsquery": "iso8601", "rest-xml": "iso8601"}
@@ -100,7 +112,8 @@ class Comparison:
 
     def time(self, path, ours, theirs, place):
         default = {"header": "rfc822", "querystring": "iso8601"}.get(
-            place, BODY_FORMAT.get(self.protocol, "unixtimestamp"))
+            place, BODY_FORMAT.get(self.protocol, "unixtimestamp")
+        )
         wanted = FORMATS[theirs.serialization.get("timestampFormat", default).lower()]
         if ours["format"] != wanted:
             self.bad(path, f"time format {ours['format']}, botocore says {wanted}")
@@ -123,7 +136,9 @@ def compare_http(where, ours, model):
                 label = re.escape(member.serialization["name"])
                 uri = re.sub(r"\{" + label + r"(\+?)\}", "{" + name + r"\1}", uri)
     if (ours["method"], ours["path"]) != (model.http["method"], uri):
-        problems.append(f"{where}: {ours['method']} {ours['path']}, botocore says {model.http['method']} {uri}")
+        problems.append(
+            f"{where}: {ours['method']} {ours['path']}, botocore says {model.http['method']} {uri}"
+        )
     if ours["status"] != model.http.get("responseCode", 200):
         problems.append(f"{where}: success is {ours['status']}")
 
@@ -165,7 +180,10 @@ def compare_operation(service, model, pages, ours):
         compare_http(where, ours, theirs)
     compare_token(where, ours, theirs)
     compare_page(where, ours, pages, ours["name"])
-    for word, shape, outgoing in (("input", theirs.input_shape, True), ("output", theirs.output_shape, False)):
+    for word, shape, outgoing in (
+        ("input", theirs.input_shape, True),
+        ("output", theirs.output_shape, False),
+    ):
         comparison = Comparison(service, where, outgoing)
         if shape is not None:
             comparison.structure(word, ours[word], shape)
@@ -183,8 +201,14 @@ def compare_service(session, ours):
     loader = session.get_component("data_loader")
     pages = loader.load_service_model(name, "paginators-1")["pagination"] if name != "sts" else {}
     protocols = {PROTOCOLS.get(p, p) for p in meta.get("protocols") or [meta["protocol"]]}
-    facts = {"id": model.service_id.value if hasattr(model.service_id, "value") else str(model.service_id),
-             "version": meta["apiVersion"], "endpoint": model.endpoint_prefix, "signing": model.signing_name}
+    facts = {
+        "id": (
+            model.service_id.value if hasattr(model.service_id, "value") else str(model.service_id)
+        ),
+        "version": meta["apiVersion"],
+        "endpoint": model.endpoint_prefix,
+        "signing": model.signing_name,
+    }
     if ours["protocol"] == "json":
         facts |= {"json": meta["jsonVersion"], "target": meta["targetPrefix"]}
     for key, value in facts.items():
