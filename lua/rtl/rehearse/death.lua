@@ -1,5 +1,5 @@
---- Death at call N: the process is really killed, before a mutating call takes effect, after it did,
--- or once its answer was given.
+--- Death at call N: the process is really killed, before a mutating call takes effect, after it
+-- did, or once its answer was given.
 
 local M = {}
 

@@ -61,7 +61,8 @@ function M.body_of(request)
 end
 
 local DAYS = { [0] = "Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed" }
-local MONTHS = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" }
+local MONTHS = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov",
+                 "Dec" }
 
 --- A time (seconds since 1970) as the Date header has it; `iso` is the same time in ISO form.
 function M.date(seconds, iso)

@@ -88,10 +88,8 @@ local function checked(value, e)
   return value
 end
 
-local installed
-
---- Puts a world in place of the real one. `text`: `SCENARIO[,key=value…]`, nil or "" to go on with
--- the world that stands in the state folder (or to begin an ordinary day).
+--- Puts a world in place of the real one. `text`: `SCENARIO[,key=value…]`, nil or "" to go on
+-- with the world that stands in the state folder (or to begin an ordinary day).
 -- Returns the world. Raises RTL-WORLD-001 (unknown scenario or key), -002 (the journal can not be
 -- read), -004 (another scenario stands) or RTL-FS-002 (another process is in this world).
 function M.install(text)
@@ -106,8 +104,8 @@ function M.install(text)
   world.journal = checked(journal.open(path, { spec = world.title }))
   world:perform("run", {})
   seams.use(world, wire.new(world))
-  installed = setmetatable({}, { __gc = function () pcall(world.mark, world, true) end })
-
+  -- The end of the process is the last that the journal hears of.
+  world.at_end = setmetatable({}, { __gc = function () pcall(world.mark, world, true) end })
   return world
 end
 

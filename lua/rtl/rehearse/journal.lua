@@ -1,9 +1,9 @@
 --- The world's journal: one JSON line for what was done to the world, and when.
 --
 -- A line is written (as one write of its own, in order) before the call that it belongs to is
--- answered: a process that is killed at any point is found again by the next one. It is not forced to
--- the disk each time, since what it keeps is a play: after a power cut the play may be behind, never
--- out of order.
+-- answered: a process that is killed at any point is found again by the next one. It is not forced
+-- to the disk each time, since what it keeps is a play: after a power cut the play may be behind,
+-- never out of order.
 
 local err = require "rtl.err"
 local fs = require "rtl.fs"

@@ -77,8 +77,8 @@ local function refuse(request)
   }
 end
 
---- Environment and processes: what the world gives, and of the `real` ones what passes. The terminal
--- stays the real one.
+--- Environment and processes: what the world gives, and of the `real` ones what passes. The
+-- terminal stays the real one.
 function M.process(world, real)
   local given = given_environment(world)
   local function getenv(name)

@@ -14,7 +14,8 @@ World.__index = World
 --- Where every world begins: 2026-12-01T10:00:00Z, in microseconds since 1970.
 M.BEGIN_US = 1796119200 * 1000000
 
---- Makes an empty world. `options`: seed (integer), scenario (name), weather (the scenario's fields).
+--- Makes an empty world. `options`: seed (integer), scenario (name), weather (the scenario's
+-- fields).
 function M.new(options)
   return setmetatable({
     seed = options.seed, scenario = options.scenario, weather = options.weather or {},

@@ -1,5 +1,6 @@
 --- Requests of AWS' five protocols, as a service reads them: bytes → operation and parameters, by
--- the operation tables. What the tables do not know is refused, and so is what a member may not hold.
+-- the operation tables. What the tables do not know is refused, and so is what a member may not
+-- hold.
 
 local array = require "rtl.array"
 local clock = require "rtl.clock"
@@ -107,7 +108,9 @@ local function list_from_tree(svc, shape, node, path)
     i = i + 1
   end
   for key in next, node.children do
-    if not tonumber(key) or tonumber(key) >= i then return nil, fault.unknown(path .. "." .. key) end
+    if not tonumber(key) or tonumber(key) >= i then
+      return nil, fault.unknown(path .. "." .. key)
+    end
   end
   return out
 end
@@ -277,8 +280,9 @@ local function structure_from_xml(svc, shape, node, path)
   local out = {}
   for _, member in ipairs(shape.members) do
     local nodes = children_named(node, member.wire_in)
-    local where, value, refused = path .. "." .. member.wire_in, nil, nil
+    local where = path .. "." .. member.wire_in
     if #nodes > 0 then
+      local value, refused
       if member.shape.kind == "list" then
         value, refused = list_from_xml(svc, member.shape, nodes, where)
       else

@@ -204,7 +204,8 @@ end
 --- The answer for a fault; `without_body` for HEAD.
 function M.fault(svc, fault, request_id, without_body)
   local protocol = svc.protocol
-  local headers, body = { { id_header(protocol), request_id } }, nil
+  local headers = { { id_header(protocol), request_id } }
+  local body
   if protocol == "json" or protocol == "rest-json" then
     local fields = {}
     for name, value in next, fault.fields or {} do fields[name] = value end

@@ -58,7 +58,8 @@ local STATUS = {
 --- Fills in what a fault of the protocol needs: code and status.
 function M.complete(svc, fault)
   fault.code = fault.code or CODES[svc.protocol][fault.kind]
-  fault.status = fault.status or (svc.errors and svc.errors[fault.code]) or STATUS[fault.code] or 400
+  fault.status = fault.status or (svc.errors and svc.errors[fault.code])
+                 or STATUS[fault.code] or 400
   return fault
 end
 

@@ -344,8 +344,8 @@ function ops.add_role_to_instance_profile(call, p)
   role, refused = need_role(call, p)
   if not role then return nil, refused end
   if profile.Roles[1] then
-    return fault.fail("LimitExceeded", "Cannot exceed quota for InstanceSessionsPerInstanceProfile: "
-                      .. "1")
+    return fault.fail("LimitExceeded", "Cannot exceed quota for "
+                      .. "InstanceSessionsPerInstanceProfile: 1")
   end
   profile.Roles[1] = role
   return {}

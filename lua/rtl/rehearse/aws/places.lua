@@ -1,5 +1,5 @@
---- Regions and zones: names, zone ids, and which of them EKS refuses. Names and ids stand in a fixed
--- order here; in a real account the letters are shuffled.
+--- Regions and zones: names, zone ids, and which of them EKS refuses. Names and ids stand in a
+-- fixed order here; in a real account the letters are shuffled.
 
 local M = {}
 

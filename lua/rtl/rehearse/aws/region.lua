@@ -44,7 +44,8 @@ local function default_network(world, region)
       AvailabilityZone = zone.name, AvailabilityZoneId = zone.id, DefaultForAz = true,
       MapPublicIpOnLaunch = true, OwnerId = world.aws.account, Tags = array {} })
   end
-  local table_id, group = default_id(world, region.name, "rtb"), default_id(world, region.name, "sg")
+  local table_id = default_id(world, region.name, "rtb")
+  local group = default_id(world, region.name, "sg")
   region.route_tables:add(table_id, { RouteTableId = table_id, VpcId = vpc.VpcId, native = true,
     OwnerId = world.aws.account, Tags = array {},
     Associations = array { { Main = true, RouteTableId = table_id,

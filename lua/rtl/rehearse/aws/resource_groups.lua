@@ -25,7 +25,8 @@ function ops.create_group(call, p)
     GroupArn = ("arn:aws:resource-groups:%s:%s:group/%s"):format(call.region.name, call.account,
                                                                 p.Name) })
   return { Group = group, Tags = group.tags,
-           GroupConfiguration = { Configuration = group.Configuration, Status = "UPDATE_COMPLETE" } }
+           GroupConfiguration = { Configuration = group.Configuration,
+                                  Status = "UPDATE_COMPLETE" } }
 end
 
 function ops.get_group(call, p)
@@ -51,7 +52,8 @@ end
 function ops.get_group_configuration(call, p)
   local group, refused = need(call, p)
   if not group then return nil, refused end
-  return { GroupConfiguration = { Configuration = group.Configuration, Status = "UPDATE_COMPLETE" } }
+  return { GroupConfiguration = { Configuration = group.Configuration,
+                                  Status = "UPDATE_COMPLETE" } }
 end
 
 function ops.group_resources(call, p)

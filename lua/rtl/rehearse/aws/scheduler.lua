@@ -92,7 +92,9 @@ local function arm(call, schedule)
     local now = call.region.schedules:get(schedule.key)
     if now ~= schedule or schedule.stamp ~= stamp or schedule.State ~= "ENABLED" then return end
     fire(call, schedule)
-    if schedule.ActionAfterCompletion == "DELETE" then call.region.schedules:remove(schedule.key) end
+    if schedule.ActionAfterCompletion == "DELETE" then
+      call.region.schedules:remove(schedule.key)
+    end
   end)
 end
 
@@ -113,7 +115,9 @@ end
 
 function ops.create_schedule(call, p)
   local group = p.GroupName or "default"
-  if group ~= "default" and not call.region.schedule_groups:get(group) then return no_group(group) end
+  if group ~= "default" and not call.region.schedule_groups:get(group) then
+    return no_group(group)
+  end
   if call.region.schedules:get(key_of(p)) then
     return fault.fail("ConflictException", ("Schedule %s already exists."):format(p.Name))
   end

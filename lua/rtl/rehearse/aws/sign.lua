@@ -65,7 +65,8 @@ function M.refusal(world, svc, region, request)
     if svc.name == "sts" and request.body:find("Action=AssumeRoleWithWebIdentity", 1, true) then
       return nil
     end
-    return fault.new(code_for(svc, "MissingAuthenticationToken", "MissingAuthenticationTokenException"),
+    return fault.new(code_for(svc, "MissingAuthenticationToken",
+                              "MissingAuthenticationTokenException"),
                      "Request is missing Authentication Token", 403)
   end
   local scope = parse(header)
@@ -89,8 +90,8 @@ function M.refusal(world, svc, region, request)
   end
   local at = clock.parse_iso(request.headers["x-amz-date"] or "")
   if not at or math.abs(at - world:now()) > SKEW then
-    return fault.new(code_for(svc, svc.name == "ec2" and "RequestExpired" or "SignatureDoesNotMatch",
-                              "InvalidSignatureException"),
+    local code = svc.name == "ec2" and "RequestExpired" or "SignatureDoesNotMatch"
+    return fault.new(code_for(svc, code, "InvalidSignatureException"),
                      ("Signature not yet current or expired: %s"):format(
                       tostring(request.headers["x-amz-date"])))
   end

@@ -8,7 +8,9 @@ local M = { operations = {} }
 local ops = M.operations
 
 local function public(call, name)
-  if not name:find "^/aws/service/eks/optimized%-ami/[%d.]+/amazon%-linux%-2023/" then return nil end
+  if not name:find "^/aws/service/eks/optimized%-ami/[%d.]+/amazon%-linux%-2023/" then
+    return nil
+  end
   return { Name = name, Type = "String", Version = 7, DataType = "text",
            Value = "ami-0" .. chance.hex(16, 7, call.region.name, name),
            LastModifiedDate = 1795000000.0,

@@ -3,8 +3,8 @@
 
 local M = {}
 
--- type → vCPU, GiB, GPUs, GPU name, MiB a GPU, network cards, interfaces a card, IPv4 an interface,
--- EFA interfaces, Gbit/s, quota code
+-- type → vCPU, GiB, GPUs, GPU name, MiB a GPU, network cards, interfaces a card, IPv4 an
+-- interface, EFA interfaces, Gbit/s, quota code
 local G, P, STANDARD = "L-DB2E81BA", "L-417A185B", "L-1216C47A"
 local ROWS = {
   ["m7i.large"] = { 2, 8, 0, nil, nil, 1, 3, 10, 0, 12, STANDARD },

@@ -37,7 +37,8 @@ end
 
 local packed = {}
 
---- The archive of a chart: bytes. `chart` is a module of this folder, `version` one of its versions.
+--- The archive of a chart: bytes. `chart` is a module of this folder, `version` one of its
+-- versions.
 function M.archive(chart, version)
   local key = chart.name .. " " .. version
   if not packed[key] then

@@ -1,5 +1,5 @@
---- The chart kuberay-operator: Deployment, Service, account, roles and the three CRDs, under the names
--- and with the values of the real one (ray-project/kuberay, helm-chart/kuberay-operator).
+--- The chart kuberay-operator: Deployment, Service, account, roles and the three CRDs, under the
+-- names and with the values of the real one (ray-project/kuberay, helm-chart/kuberay-operator).
 
 local helpers = require "rtl.rehearse.charts.helpers"
 
@@ -193,7 +193,8 @@ metadata:
     {{- include "kuberay-operator.labels" . | nindent 4 }}
 rules:
 - apiGroups: [""]
-  resources: [events, pods, pods/status, services, services/status, serviceaccounts, secrets, endpoints]
+  resources: [events, pods, pods/status, services, services/status, serviceaccounts, secrets,
+    endpoints]
   verbs: [create, delete, get, list, patch, update, watch]
 - apiGroups: [ray.io]
   resources: [rayclusters, rayclusters/finalizers, rayclusters/status, rayjobs, rayservices]

@@ -1,5 +1,5 @@
---- The chart nvidia-device-plugin, under the names and with the values of the real one that rtl uses
--- (NVIDIA/k8s-device-plugin, deployments/helm).
+--- The chart nvidia-device-plugin, under the names and with the values of the real one that rtl
+-- uses (NVIDIA/k8s-device-plugin, deployments/helm).
 
 local helpers = require "rtl.rehearse.charts.helpers"
 
@@ -54,7 +54,7 @@ gfd:
 
 local DAEMONSET = [==[
 {{- if and (eq .Release.Namespace "default") (not .Values.allowDefaultNamespace) }}
-{{- fail "Error: Running in the default namespace is not recommended. Set allowDefaultNamespace to true" }}
+{{- fail "Running in the default namespace is not recommended. Set allowDefaultNamespace" }}
 {{- end }}
 apiVersion: apps/v1
 kind: DaemonSet
@@ -84,7 +84,8 @@ spec:
       serviceAccountName: {{ include "nvidia-device-plugin.fullname" . }}-service-account
       containers:
       - name: nvidia-device-plugin-ctr
-        image: {{ .Values.image.repository }}:{{ default (printf "v%s" .Chart.AppVersion) .Values.image.tag }}
+        {{- $tag := default (printf "v%s" .Chart.AppVersion) .Values.image.tag }}
+        image: {{ .Values.image.repository }}:{{ $tag }}
         imagePullPolicy: {{ .Values.image.pullPolicy }}
         command: ["nvidia-device-plugin"]
         env:
@@ -146,9 +147,9 @@ metadata:
 --- The files of the chart of a version.
 function M.files(version, app_version)
   return {
-    ["Chart.yaml"] = ('apiVersion: v2\nname: nvidia-device-plugin\ndescription: A Helm chart for the '
-      .. 'nvidia-device-plugin on Kubernetes\nversion: "%s"\nappVersion: "%s"\ntype: application\n')
-      :format(version, app_version),
+    ["Chart.yaml"] = ('apiVersion: v2\nname: nvidia-device-plugin\ndescription: A Helm chart for '
+      .. 'the nvidia-device-plugin on Kubernetes\nversion: "%s"\nappVersion: "%s"\ntype: '
+      .. 'application\n'):format(version, app_version),
     ["values.yaml"] = VALUES, ["templates/_helpers.tpl"] = helpers(M.name),
     ["templates/daemonset-device-plugin.yml"] = DAEMONSET,
     ["templates/service-account.yml"] = ACCOUNT,

@@ -30,8 +30,8 @@ end
 --- 404 for an object.
 function M.not_found(resource, name)
   return M.failure(404, ('%s "%s" not found'):format(qualified(resource), name),
-                   { details = { name = name, group = resource.group ~= "" and resource.group or nil,
-                                 kind = resource.plural } })
+                   { details = { name = name, kind = resource.plural,
+                                 group = resource.group ~= "" and resource.group or nil } })
 end
 
 --- 409 for an object that is there already.
@@ -51,7 +51,8 @@ end
 
 --- 422 with one cause.
 function M.invalid(resource, name, field, message)
-  return M.failure(422, ('%s "%s" is invalid: %s: %s'):format(resource.kind, name, field, message), {
+  local text = ('%s "%s" is invalid: %s: %s'):format(resource.kind, name, field, message)
+  return M.failure(422, text, {
     details = { name = name, kind = resource.kind, causes = array {
       { reason = "FieldValueInvalid", message = message, field = field } } } })
 end

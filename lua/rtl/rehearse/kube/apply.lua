@@ -1,8 +1,8 @@
 --- Server-side apply: who owns which field, conflicts, merging.
 --
 -- Ownership is kept as Kubernetes writes it, in metadata.managedFields: a tree of `f:NAME` (field),
--- `k:{…}` (item of a list with keys) and `v:…` (item of a set); a leaf is an empty table. Lists of
--- custom resources, and those not named here, are one value each, as without a list type.
+-- `k:{…}` (item of a list with keys) and `v:…` (item of a set); a leaf is an empty table. Lists
+-- of custom resources, and those not named here, are one value each, as without a list type.
 
 local json = require "rtl.native.json"
 local store = require "rtl.rehearse.kube.store"

@@ -18,7 +18,8 @@ for name in ([[Action Version X-Amz-Algorithm X-Amz-Credential X-Amz-Date X-Amz-
 end
 
 local function parameters_of(url)
-  if url.scheme ~= "https" or url.path ~= "/" or not url.host:find "^sts[%w.-]*%.amazonaws%.com$" then
+  if url.scheme ~= "https" or url.path ~= "/"
+    or not url.host:find "^sts[%w.-]*%.amazonaws%.com$" then
     return nil, "unexpected STS URL"
   end
   local query, repeated = http.table_of(url.query)

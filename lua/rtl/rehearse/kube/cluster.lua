@@ -33,20 +33,25 @@ local function first_objects(kube)
   end
 end
 
---- Makes a cluster. `options`: name, region, version ("1.36"), key (unlike any other's), host (of its
--- endpoint), authority (PEM text of its CA), admits (whether a principal's ARN may use it).
+--- Makes a cluster. `options`: name, region, version ("1.36"), key (unlike any other's), host (of
+-- its endpoint), authority (PEM text of its CA), admits (whether a principal's ARN may use it).
 function M.new(world, options)
   local kube = setmetatable({ world = world, name = options.name, region = options.region,
                               version = options.version, key = options.key, host = options.host,
                               authority = options.authority, admits = options.admits,
                               good_tokens = {}, images_on = {}, address_of = {}, files = {},
-                              jobs = {}, machines = {}, output = {}, taken = {} }, Cluster)
+                              jobs = {}, machines = {}, output = {}, taken = {}, dirty = {} },
+                            Cluster)
   kube.store = store_module.new(world, options.key)
   for field, kind in pairs { pods = "Pod", nodes = "Node", namespaces = "Namespace" } do
     kube[field] = kube.store:of_kind(kind)
   end
   first_objects(kube)
-  kube.store.changed = function () kube:kick() end
+  kube.store.changed = function (resource, object, kind)
+    if kind == "DELETED" or object.metadata.deletionTimestamp then kube.something_went = true end
+    controllers.note(kube, resource, object)
+    kube:kick()
+  end
   return kube
 end
 
@@ -85,8 +90,8 @@ end
 
 --- Notes on a pod why it can not be scheduled.
 function Cluster:unschedulable(pod, text)
-  self.store:edit(self.pods, pod, function (copy)
-    pods.set_condition(copy.status, "PodScheduled", "False", self.store:timestamp(),
+  self.store:edit_status(self.pods, pod, function (status)
+    pods.set_condition(status, "PodScheduled", "False", self.store:timestamp(),
                        "Unschedulable", text)
   end)
 end

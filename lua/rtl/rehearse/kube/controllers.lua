@@ -31,20 +31,20 @@ local function count_ready(list)
   return n
 end
 
--- Deployments: one replica set for the present template. A template that was put in never changes,
--- so its name is made once; each pass asks for it.
 local hashes = setmetatable({}, { __mode = "k" })
 
-local function template_hash(kube, template)
-  if not hashes[template] then
-    local text = crypto.sha256_hex(json.encode(template))
-    hashes[template] = chance.letters(9, kube.world.seed, "template", text)
+-- Ten characters for a pod template, the same for the same template.
+local function template_hash(template)
+  local hash = hashes[template]
+  if not hash then
+    hash = chance.letters(10, 0, crypto.sha256_hex(json.encode(template)))
+    hashes[template] = hash
   end
-  return hashes[template]
+  return hash
 end
 
 local function replica_set(kube, sets, deployment)
-  local hash = template_hash(kube, deployment.spec.template)
+  local hash = template_hash(deployment.spec.template)
   local name = deployment.metadata.name .. "-" .. hash
   local current
   for _, set in ipairs(kube.store:list(sets, deployment.metadata.namespace)) do
@@ -84,14 +84,14 @@ local function deployment_pass(kube, resource, sets, deployment)
   local set = replica_set(kube, sets, deployment)
   local list = scale(kube, set, set.spec.template, wanted, set.metadata.name)
   local ready = count_ready(list)
-  kube.store:edit(sets, set, function (object)
-    object.spec.replicas = wanted
-    object.status = { replicas = #list, readyReplicas = ready, availableReplicas = ready,
-                      observedGeneration = object.metadata.generation }
+  if set.spec.replicas ~= wanted then
+    kube.store:edit(sets, set, function (object) object.spec.replicas = wanted end)
+  end
+  kube.store:edit_status(sets, set, function (status, object)
+    status.replicas, status.readyReplicas, status.availableReplicas = #list, ready, ready
+    status.observedGeneration = object.metadata.generation
   end)
-  kube.store:edit(resource, deployment, function (object)
-    local status = object.status or {}
-    object.status = status
+  kube.store:edit_status(resource, deployment, function (status, object)
     status.observedGeneration = object.metadata.generation
     status.replicas, status.updatedReplicas = #list, #list
     status.readyReplicas, status.availableReplicas = ready > 0 and ready or nil,
@@ -109,9 +109,13 @@ end
 local EVERYWHERE = { "not-ready", "unreachable", "disk-pressure", "memory-pressure",
                      "pid-pressure", "unschedulable" }
 
+local daemon_specs = setmetatable({}, { __mode = "k" })
+
 -- The pod spec as the controller makes it: it tolerates what a node may be ill with.
 local function daemon_spec(template)
+  if daemon_specs[template] then return daemon_specs[template] end
   local spec = copy(template.spec)
+  daemon_specs[template] = spec
   spec.tolerations = spec.tolerations or array {}
   for _, name in ipairs(EVERYWHERE) do
     spec.tolerations[#spec.tolerations + 1] = { key = "node.kubernetes.io/" .. name,
@@ -153,13 +157,13 @@ local function daemon_pass(kube, resource, set)
     local now = kube.store:get(kube.pods, pod.metadata.namespace, pod.metadata.name)
     if now and pods.ready(now) then ready = ready + 1 end
   end
-  kube.store:edit(resource, set, function (object)
-    object.status = {
-      desiredNumberScheduled = desired, currentNumberScheduled = #list, numberReady = ready,
-      updatedNumberScheduled = #list > 0 and #list or nil, numberMisscheduled = 0,
-      numberAvailable = ready > 0 and ready or nil,
-      numberUnavailable = desired > ready and desired - ready or nil,
-      observedGeneration = object.metadata.generation }
+  kube.store:edit_status(resource, set, function (status, object)
+    status.desiredNumberScheduled, status.currentNumberScheduled = desired, #list
+    status.numberReady, status.numberMisscheduled = ready, 0
+    status.updatedNumberScheduled = #list > 0 and #list or nil
+    status.numberAvailable = ready > 0 and ready or nil
+    status.numberUnavailable = desired > ready and desired - ready or nil
+    status.observedGeneration = object.metadata.generation
   end)
 end
 
@@ -235,18 +239,51 @@ local function each(kube, kind, visit)
   for _, object in ipairs(kube.store:list(resource)) do visit(resource, object) end
 end
 
+local WORKLOADS = { DaemonSet = true, Deployment = true, ReplicaSet = true, RayCluster = true }
+
+--- Notes that an object changed, so that the next pass looks at what has to do with it.
+function M.note(kube, resource, object)
+  if kube.in_pass then return end
+  local kind = resource.kind
+  if kind == "Node" then kube.nodes_changed = true end
+  if WORKLOADS[kind] then kube.dirty[object.metadata.uid] = true end
+  if kind == "Pod" or kind == "ReplicaSet" then
+    for _, owner in ipairs(object.metadata.ownerReferences or {}) do
+      kube.dirty[owner.uid] = true
+      if owner.kind == "ReplicaSet" then kube.dirty[owner.name] = true end
+    end
+  end
+end
+
+-- Whether a deployment or one of its replica sets' pods changed.
+local function deployment_dirty(dirty, deployment)
+  if dirty[deployment.metadata.uid] then return true end
+  return dirty[deployment.metadata.name .. "-" .. template_hash(deployment.spec.template)]
+end
+
+local function workloads_pass(kube, dirty, nodes_changed)
+  local sets = kube.store:of_kind "ReplicaSet"
+  each(kube, "Deployment", function (resource, object)
+    if deployment_dirty(dirty, object) then deployment_pass(kube, resource, sets, object) end
+  end)
+  each(kube, "DaemonSet", function (resource, object)
+    if nodes_changed or dirty[object.metadata.uid] then daemon_pass(kube, resource, object) end
+  end)
+  operator.pass(kube)
+end
+
 --- One pass of all controllers.
 function M.pass(kube)
   each(kube, "Namespace", function (_, object) namespace_pass(kube, object) end)
-  garbage_pass(kube)
-  local sets = kube.store:of_kind "ReplicaSet"
-  each(kube, "Deployment", function (resource, object)
-    deployment_pass(kube, resource, sets, object)
-  end)
-  each(kube, "DaemonSet", function (resource, object) daemon_pass(kube, resource, object) end)
-  operator.pass(kube)
+  local went = kube.something_went
+  kube.something_went = false
+  if went then garbage_pass(kube) end
+  local dirty, nodes_changed = kube.dirty, kube.nodes_changed
+  kube.dirty, kube.nodes_changed, kube.in_pass = {}, false, true
+  workloads_pass(kube, dirty, nodes_changed)
+  kube.in_pass = false
   scheduler.pass(kube)
-  nodes.check_devices(kube)
+  if went then nodes.check_devices(kube) end
 end
 
 return M

@@ -1,4 +1,5 @@
---- Discovery: which groups, versions and resources are served, in the plain and the aggregated form.
+--- Discovery: which groups, versions and resources are served, in the plain and the aggregated
+-- form.
 
 local array = require "rtl.array"
 

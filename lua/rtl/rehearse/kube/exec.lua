@@ -63,7 +63,8 @@ end
 M.programs.sh, M.programs.bash = run_shell, run_shell
 M.programs["/bin/sh"], M.programs["/bin/bash"] = run_shell, run_shell
 
--- Runs argv in a container: { code, out, errors, seconds } or { failure } if there is no such program.
+-- Runs argv in a container: { code, out, errors, seconds } or { failure } if there is no such
+-- program.
 local function run(kube, pod, container, argv, input)
   local state = state_of(kube, pod, container, input)
   local name = argv[1]:match "[^/]+$"
@@ -78,8 +79,8 @@ local function run(kube, pod, container, argv, input)
            seconds = state.seconds }
 end
 
---- Performs an exec. `args`: c (host of the cluster), n (namespace), p (pod), k (container), v (argv),
--- i (input). Returns what run gives, or { refusal = an answer } if it can not be.
+--- Performs an exec. `args`: c (host of the cluster), n (namespace), p (pod), k (container), v
+-- (argv), i (input). Returns what run gives, or { refusal = an answer } if it can not be.
 function M.perform(world, args)
   local kube = world.clusters[args.c]
   local pod = kube and kube.store:get(kube.pods, args.n, args.p)

@@ -43,8 +43,8 @@ local function waiting(reason)
 end
 
 local function set_status(kube, pod, change)
-  return kube.store:edit(kube.pods, pod, function (copy)
-    change(copy.status, kube.store:timestamp(), copy)
+  return kube.store:edit_status(kube.pods, pod, function (status)
+    change(status, kube.store:timestamp())
   end)
 end
 

@@ -123,9 +123,9 @@ end
 function M.set_devices(kube, name, resource, count, unhealthy)
   local node = kube.store:get(kube.nodes, nil, name)
   if not node then return end
-  kube.store:edit(kube.nodes, node, function (copy)
-    if not unhealthy then copy.status.capacity[resource] = tostring(count) end
-    copy.status.allocatable[resource] = tostring(count)
+  kube.store:edit_status(kube.nodes, node, function (status)
+    if not unhealthy then status.capacity[resource] = tostring(count) end
+    status.allocatable[resource] = tostring(count)
   end)
 end
 

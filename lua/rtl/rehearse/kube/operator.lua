@@ -262,16 +262,15 @@ end
 
 local function set_status(kube, resource, cluster, list)
   local head = in_group(list, "headgroup")[1]
-  kube.store:edit(resource, cluster, function (object)
-    local status, time = object.status or {}, kube.store:timestamp()
-    object.status = status
+  kube.store:edit_status(resource, cluster, function (status, object)
+    local time = kube.store:timestamp()
     status.observedGeneration = object.metadata.generation
     set_head_condition(status, head, time)
     local workers, ready = set_counts(cluster, status, list)
     status.endpoints = endpoints_of(cluster)
     status.head = { serviceName = service_name(cluster), podName = head and head.metadata.name,
                     podIP = head and head.status.podIP, serviceIP = head and head.status.podIP }
-    local provisioned = pods.condition(object, "RayClusterProvisioned")
+    local provisioned = pods.condition({ status = status }, "RayClusterProvisioned")
     local all = head and pods.ready(head) and ready == workers and #list == workers + 1
     if all then
       pods.set_condition(status, "RayClusterProvisioned", "True", time,

@@ -42,13 +42,27 @@ function M.by(object, owner)
   return false
 end
 
---- The pods that an object owns, by name.
-function M.pods_of(kube, owner)
-  local list = {}
-  for _, pod in ipairs(kube.store:list(kube.pods, owner.metadata.namespace)) do
-    if M.by(pod, owner) then list[#list + 1] = pod end
+-- Owner's uid → its pods, by name; made anew when a pod has changed.
+local function pods_by_owner(kube)
+  local store = kube.store
+  if kube.owner_index and kube.owner_epoch == store:epoch(kube.pods) then
+    return kube.owner_index
   end
-  return list
+  local index = {}
+  for _, pod in ipairs(store:list(kube.pods)) do
+    for _, reference in ipairs(pod.metadata.ownerReferences or {}) do
+      local list = index[reference.uid] or {}
+      index[reference.uid] = list
+      list[#list + 1] = pod
+    end
+  end
+  kube.owner_index, kube.owner_epoch = index, store:epoch(kube.pods)
+  return index
+end
+
+--- The pods that an object owns, by name. Not to be changed.
+function M.pods_of(kube, owner)
+  return pods_by_owner(kube)[owner.metadata.uid] or {}
 end
 
 return M

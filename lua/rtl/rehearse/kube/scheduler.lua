@@ -74,8 +74,8 @@ local function bind(kube, pod, node, requests, left)
   kube:bind(pod, node)
 end
 
---- Binds every pod that waits and fits, and says of the others why they do not. A pod that names its
--- node itself is the kubelet's at once.
+--- Binds every pod that waits and fits, and says of the others why they do not. A pod that names
+-- its node itself is the kubelet's at once.
 function M.pass(kube)
   local waiting = {}
   for _, pod in ipairs(kube.store:list(kube.pods)) do

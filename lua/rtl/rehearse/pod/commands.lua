@@ -78,7 +78,8 @@ end
 
 function M.printf(io, argv)
   local values, at = table.move(argv, 3, #argv, 1, {}), 0
-  local text = (argv[2] or ""):gsub("\\n", "\n"):gsub("\\t", "\t"):gsub("%%([sd%%])", function (kind)
+  local text = (argv[2] or ""):gsub("\\n", "\n"):gsub("\\t", "\t")
+  text = text:gsub("%%([sd%%])", function (kind)
     if kind == "%" then return "%" end
     at = at + 1
     return values[at] or (kind == "d" and "0" or "")
@@ -280,7 +281,9 @@ end
 
 function M.test(io, argv)
   local words = table.move(argv, 2, #argv, 1, {})
-  if argv[1] == "[" and table.remove(words) ~= "]" then return complain(io, "[", "missing ]") + 1 end
+  if argv[1] == "[" and table.remove(words) ~= "]" then
+    return complain(io, "[", "missing ]") + 1
+  end
   local result = evaluate(io, words)
   if result == nil then return complain(io, argv[1], "unknown condition") + 1 end
   return result and 0 or 1

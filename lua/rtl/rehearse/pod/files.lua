@@ -6,14 +6,14 @@ local M = {}
 local Files = {}
 Files.__index = Files
 
---- Files over `written` (path → text, changed in place), `folders` (path → true) and `shown` (path →
--- text or function () → text).
+--- Files over `written` (path → text, changed in place), `folders` (path → true) and `shown`
+-- (path → text or function () → text).
 function M.new(written, folders, shown)
   return setmetatable({ written = written, folders = folders, shown = shown }, Files)
 end
 
 --- An absolute path without "." and "..".
-function Files:resolve(path, cwd)
+function Files.resolve(_, path, cwd)
   if path:sub(1, 1) ~= "/" then path = (cwd or "/") .. "/" .. path end
   local steps = {}
   for step in path:gmatch "[^/]+" do
@@ -87,7 +87,9 @@ function Files:remove(path, cwd, deep)
       if name:sub(1, #prefix) == prefix then self.written[name], there = nil, true end
     end
     for name in next, self.folders do
-      if name == path or name:sub(1, #prefix) == prefix then self.folders[name], there = nil, true end
+      if name == path or name:sub(1, #prefix) == prefix then
+        self.folders[name], there = nil, true
+      end
     end
   end
   self.changed = self.changed or there

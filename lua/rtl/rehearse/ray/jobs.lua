@@ -50,8 +50,8 @@ local LOST = 1.4                        -- s until a refused network has failed 
 -- Seconds of one step: the ring moves the tensor nearly twice through the slowest link.
 local function step_seconds(job)
   local bytes = 2 * (job.world - 1) / job.world * job.mib * 1048576
-  local rate = job.way == "efa" and job.gbit * 0.8 / 8 * 1e9 or math.min(job.gbit, 40) * 0.3 / 8 * 1e9
-  return bytes / rate + 0.04
+  local gbit = job.way == "efa" and job.gbit * 0.8 or math.min(job.gbit, 40) * 0.3
+  return bytes / (gbit / 8 * 1e9) + 0.04
 end
 
 local function plan(kube, job)
@@ -163,15 +163,16 @@ local function driver_lines(job)
   local function say(t, text) lines[#lines + 1] = { t, text } end
   say(job.running_at + 1.8, stamp(job, job.running_at + 1.8) .. "\tINFO worker.py:1696 -- Using "
       .. "address 127.0.0.1:6379 set in the environment variable RAY_ADDRESS")
-  say(job.running_at + 1.9, stamp(job, job.running_at + 1.9) .. "\tINFO worker.py:1837 -- Connecting "
-      .. "to existing Ray cluster at address: " .. tostring(job.head.status.podIP) .. ":6379...")
+  say(job.running_at + 1.9, stamp(job, job.running_at + 1.9) .. "\tINFO worker.py:1837 -- "
+      .. "Connecting to existing Ray cluster at address: " .. tostring(job.head.status.podIP)
+      .. ":6379...")
   say(job.running_at + 6, ("(TrainController pid=812) Attempting to start training worker group of "
       .. "size %d with the following resources: [{'CPU': 1, 'GPU': 1}] * %d"):format(job.world,
                                                                                    job.world))
   if job.way == "refused" then
-    say(job.init_at + LOST * 0.8, "(TrainController pid=812) torch.distributed.DistBackendError: NCCL "
-        .. "error in: ProcessGroupNCCL.cpp:3690, invalid usage (run with NCCL_DEBUG=WARN for "
-        .. "details), NCCL version " .. nccl.VERSIONS.nccl)
+    say(job.init_at + LOST * 0.8, "(TrainController pid=812) torch.distributed."
+        .. "DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3690, invalid usage (run with "
+        .. "NCCL_DEBUG=WARN for details), NCCL version " .. nccl.VERSIONS.nccl)
     say(job.init_at + LOST * 0.9, "ncclInvalidUsage: This usually reflects invalid usage of NCCL "
         .. "library.\nLast error:\nFailed to initialize any NET plugin")
     say(job.init_at + LOST, "ray.train.WorkerGroupError: Training failed due to worker errors")

@@ -1,5 +1,6 @@
---- What NCCL and aws-ofi-nccl write in a simulated container, in the forms of real logs: over EFA (as
--- public logs show it), over sockets with no plugin, with a plugin but no EFA device, and refused.
+--- What NCCL and aws-ofi-nccl write in a simulated container, in the forms of real logs: over EFA
+-- (as public logs show it), over sockets with no plugin, with a plugin but no EFA device, and
+-- refused.
 
 local chance = require "rtl.rehearse.chance"
 local json = require "rtl.native.json"
@@ -127,7 +128,9 @@ local function network_lines(way, facts)
     add_all(provider_lines(facts))
     return lines
   end
-  if way == "no-device" or (way == "refused" and facts.plugin) then add_all(failed_plugin_lines()) end
+  if way == "no-device" or (way == "refused" and facts.plugin) then
+    add_all(failed_plugin_lines())
+  end
   add_all(socket_lines(facts))
   if way == "refused" then
     add_all(refused_lines())

@@ -61,7 +61,8 @@ local function network_info(kind)
     local efa = kind.efa > 0 and not (kind.name == "p6-b300.48xlarge" and i == 1)
     cards[i] = { NetworkCardIndex = i - 1, NetworkPerformance = kind.gbit // kind.cards
       .. " Gigabit", MaximumNetworkInterfaces = kind.interfaces,
-      BaselineBandwidthInGbps = kind.gbit / kind.cards, PeakBandwidthInGbps = kind.gbit / kind.cards,
+      BaselineBandwidthInGbps = kind.gbit / kind.cards,
+      PeakBandwidthInGbps = kind.gbit / kind.cards,
       InterfaceTypes = efa and array { "interface", "efa", "efa-only" } or array { "interface" } }
   end
   return { NetworkPerformance = kind.gbit .. " Gigabit", NetworkCards = cards,

@@ -297,7 +297,8 @@ function ops.revoke_security_group_egress(call, p)
   return revoke(call, p, true)
 end
 
-local RULE_FILTERS = { ["group-id"] = "GroupId", ["security-group-rule-id"] = "SecurityGroupRuleId" }
+local RULE_FILTERS = { ["group-id"] = "GroupId",
+                       ["security-group-rule-id"] = "SecurityGroupRuleId" }
 
 function ops.describe_security_group_rules(call, p)
   local list, refused = common.select(call.region.rules, { ids = p.SecurityGroupRuleIds,

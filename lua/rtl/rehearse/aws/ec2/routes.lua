@@ -147,7 +147,8 @@ function ops.associate_route_table(call, p)
             AssociationState = { State = "associated" } }
     routes.Associations[#routes.Associations + 1] = old
   end
-  return { AssociationId = old.RouteTableAssociationId, AssociationState = { State = "associated" } }
+  return { AssociationId = old.RouteTableAssociationId,
+           AssociationState = { State = "associated" } }
 end
 
 function ops.replace_route_table_association(call, p)

@@ -46,12 +46,11 @@ local function names_known(call, names)
 end
 
 function ops.describe_launch_templates(call, p)
-  local ids, refused = p.LaunchTemplateIds, nil
+  local ids, list, refused = p.LaunchTemplateIds
   if p.LaunchTemplateNames and #p.LaunchTemplateNames > 0 then
     ids, refused = names_known(call, p.LaunchTemplateNames)
     if not ids then return nil, refused end
   end
-  local list
   list, refused = common.select(call.region.launch_templates, { ids = ids, filters = p.Filters,
     missing = "InvalidLaunchTemplateId.NotFound", known = TEMPLATE_FILTERS })
   return list and { LaunchTemplates = list }, refused
@@ -101,7 +100,8 @@ function M.make(call, name, data, fields)
 end
 
 function ops.create_launch_template(call, p)
-  local refused = common.wrong_tags(p, "launch-template") or data_refusal(call, p.LaunchTemplateData)
+  local refused = common.wrong_tags(p, "launch-template")
+                  or data_refusal(call, p.LaunchTemplateData)
   if refused then return nil, refused end
   if by_name(call, p.LaunchTemplateName) then
     return fault.fail("InvalidLaunchTemplateName.AlreadyExistsException",

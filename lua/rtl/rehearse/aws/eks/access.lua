@@ -84,9 +84,8 @@ function ops.delete_access_entry(call, p)
 end
 
 local POLICIES = {}
-for _, name in ipairs { "AmazonEKSClusterAdminPolicy", "AmazonEKSAdminPolicy",
-                        "AmazonEKSAdminViewPolicy", "AmazonEKSEditPolicy", "AmazonEKSViewPolicy" } do
-  POLICIES["arn:aws:eks::aws:cluster-access-policy/" .. name] = true
+for _, name in ipairs { "ClusterAdmin", "Admin", "AdminView", "Edit", "View" } do
+  POLICIES[("arn:aws:eks::aws:cluster-access-policy/AmazonEKS%sPolicy"):format(name)] = true
 end
 
 function ops.associate_access_policy(call, p)

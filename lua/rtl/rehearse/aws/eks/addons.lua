@@ -43,7 +43,8 @@ end
 
 local function dns(kube)
   local labels = { ["k8s-app"] = "kube-dns", ["eks.amazonaws.com/component"] = "coredns" }
-  return "Deployment", { metadata = { name = "coredns", namespace = "kube-system", labels = labels },
+  return "Deployment", {
+    metadata = { name = "coredns", namespace = "kube-system", labels = labels },
     spec = { replicas = 2, selector = { matchLabels = labels },
       template = { metadata = { labels = labels }, spec = {
         tolerations = array { { key = "CriticalAddonsOnly", operator = "Exists" },

@@ -164,7 +164,8 @@ function ops.create_cluster(call, p)
   refused = subnet_refusal(call, subnets)
   if refused then return nil, refused end
   local role
-  role, refused = shared.role(call, p.roleArn, "eks.amazonaws.com", { { "AmazonEKSClusterPolicy" } })
+  role, refused = shared.role(call, p.roleArn, "eks.amazonaws.com",
+                              { { "AmazonEKSClusterPolicy" } })
   if not role then return nil, refused end
   iam.linked_role(call, "eks.amazonaws.com", "AWSServiceRoleForAmazonEKS")
   local cluster = call.region.clusters:add(p.name, new_cluster(call, p, subnets))
@@ -224,7 +225,9 @@ local function config_changes(cluster, p)
   local changes, vpc = {}, p.resourcesVpcConfig or {}
   for _, name in ipairs { "endpointPublicAccess", "endpointPrivateAccess", "publicAccessCidrs",
                           "subnetIds", "securityGroupIds" } do
-    if vpc[name] ~= nil then changes[#changes + 1] = { cluster.resourcesVpcConfig, name, vpc[name] } end
+    if vpc[name] ~= nil then
+      changes[#changes + 1] = { cluster.resourcesVpcConfig, name, vpc[name] }
+    end
   end
   local mode = (p.accessConfig or {}).authenticationMode
   if mode then changes[#changes + 1] = { cluster.accessConfig, "authenticationMode", mode } end

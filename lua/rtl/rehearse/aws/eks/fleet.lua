@@ -42,7 +42,7 @@ local function disk_of(data, group)
   return mapping and mapping.Ebs and mapping.Ebs.VolumeSize or group.diskSize or 20
 end
 
-local function join(call, cluster, group, item)
+local function join(cluster, group, item)
   if item.State.Name ~= "running" or cluster.kube.store.gone or group.status == "DELETING" then
     return
   end
@@ -51,7 +51,8 @@ local function join(call, cluster, group, item)
     address = item.PrivateIpAddress, type = item.InstanceType, group = group.nodegroupName,
     zone = item.Placement.AvailabilityZone, zone_id = item.Placement.AvailabilityZoneId,
     vcpu = kind.vcpu, memory_gib = kind.memory_gib, disk_gib = disk_of(group.facts.data, group),
-    gpus = group.amiType:find "NVIDIA" and kind.gpus or 0, efa = machines.efa_count(item), rdma = kind.name:find "^p%d" ~= nil,
+    gpus = group.amiType:find "NVIDIA" and kind.gpus or 0, efa = machines.efa_count(item),
+    rdma = kind.name:find "^p%d" ~= nil,
     max_pods = types.max_pods(kind), image_id = item.ImageId, labels = group.labels,
     taints = taints_of(group) })
 end
@@ -91,7 +92,7 @@ end
 local function try_to_join(call, cluster, group, item, subnet, left)
   if item.State.Name == "shutting-down" or item.State.Name == "terminated" then return end
   if has_way_out(call, subnet) and in_cluster_group(cluster, item) then
-    return join(call, cluster, group, item)
+    return join(cluster, group, item)
   end
   if left > 0 then
     call.world:after(20, function ()
@@ -312,7 +313,9 @@ local function finish_delete(call, cluster, group)
   end
   call.aws.iam.profiles:remove(group.profile.InstanceProfileName)
   cluster.nodegroups:remove(group.nodegroupName)
-  local shares_role = cluster.nodegroups:first(function (it) return it.nodeRole == group.nodeRole end)
+  local shares_role = cluster.nodegroups:first(function (it)
+    return it.nodeRole == group.nodeRole
+  end)
   if not shares_role then cluster.entries:remove(group.nodeRole) end
 end
 

@@ -1,5 +1,5 @@
---- EKS: managed node groups. EKS checks what it can, copies the template, makes an Auto Scaling group
--- that starts machines, and waits until their nodes are Ready.
+--- EKS: managed node groups. EKS checks what it can, copies the template, makes an Auto Scaling
+-- group that starts machines, and waits until their nodes are Ready.
 
 local array = require "rtl.array"
 local fault = require "rtl.rehearse.aws.fault"
@@ -193,8 +193,9 @@ function ops.update_nodegroup_config(call, p)
   local refused = busy(group) or p.scalingConfig and scaling_refusal(p.scalingConfig)
   if refused then return nil, refused end
   return update_group(call, cluster, group, "ConfigUpdate", function ()
-    for key, value in next, (p.labels or {}).addOrUpdateLabels or {} do group.labels[key] = value end
-    for _, key in ipairs((p.labels or {}).removeLabels or {}) do group.labels[key] = nil end
+    local labels = p.labels or {}
+    for key, value in next, labels.addOrUpdateLabels or {} do group.labels[key] = value end
+    for _, key in ipairs(labels.removeLabels or {}) do group.labels[key] = nil end
     group.updateConfig = p.updateConfig or group.updateConfig
     group.nodeRepairConfig = p.nodeRepairConfig or group.nodeRepairConfig
     if p.scalingConfig then
