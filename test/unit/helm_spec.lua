@@ -37,6 +37,7 @@ describe("a template", function ()
   local refusals = {
     { "a: 1\nb: {{ .Values.a.b }}", 2, "nil pointer evaluating interface {}.b" },
     { "{{ randAlpha 5 }}", 1, 'function "randAlpha" is not supported' },
+    { "{{ nope 5 }}", 1, 'function "nope" not defined' },
     { "a: 1\n{{ if true }}", 2, "unexpected {{EOF}} in if" },
     { "{{ end }}", 1, "unexpected {{end}}" },
     { "{{ .Values.x ", 1, "unclosed action" },
@@ -91,6 +92,10 @@ describe("a template", function ()
     end
   end)
 
+  it("may name a function that is not supported where nothing comes by", function ()
+    assert.equal("a", text "{{ if .Values.none }}{{ uuidv4 }}{{ else }}a{{ end }}")
+  end)
+
   it("forgives missing fields behind a pipeline or a variable only", function ()
     assert.equal("x", text '{{ ((.Values.a).b).c | default "x" }}')
     assert.equal("y", text '{{ $a := .Values.a }}{{ $a.b.c | default "y" }}')
@@ -108,6 +113,8 @@ describe("a chart", function ()
   it("is refused when it is none", function ()
     local cases = { { "Chart.yaml", "a: [" }, { "Chart.yaml", "name: x\n" },
       { "Chart.yaml", "version: 1" },
+      { "Chart.yaml", "name: ../x\nversion: 1.0.0" }, { "Chart.yaml", "name: x\nversion: one" },
+      { "Chart.yaml", "name: x\nversion: 1.0.0\ntype: odd" },
       { "values.yaml", "- a" }, { "values.yaml", "a: [" } }
     for _, case in ipairs(cases) do
       local chart, problem = chart_of { [case[1]] = case[2] }
@@ -120,6 +127,14 @@ describe("a chart", function ()
     assert.equal("RTL-HELM-002", problem.code)
     _, problem = helm.fetch { repo = "oci://x/y", name = "z" }
     assert.equal("RTL-HELM-004", problem.code)
+  end)
+
+  it("that lacks what it lists, or is a library, is not rendered", function ()
+    for _, more in ipairs { "dependencies: [{name: d, version: 1.0.0}]", "type: library" } do
+      local chart = assert(chart_of { ["Chart.yaml"] = "name: c\nversion: 1.0.0\n" .. more })
+      local _, problem = helm.render(chart, { name = "r", namespace = "n" })
+      assert.equal("RTL-HELM-002", problem.code)
+    end
   end)
 
   it("may refuse a version of Kubernetes", function ()

@@ -7,6 +7,7 @@ local err = require "rtl.err"
 local fs = require "rtl.fs"
 local go = require "rtl.helm.go"
 local null = require "rtl.null"
+local semver = require "rtl.helm.semver"
 local yaml = require "rtl.native.yaml"
 
 local M = {}
@@ -29,6 +30,22 @@ local string_fields = { "name", "home", "version", "description", "icon", "apiVe
   "tags",
   "appVersion", "kubeVersion", "type" }
 
+local types = { [""] = true, application = true, library = true }
+
+-- What helm refuses in Chart.yaml.
+local function what_is_wrong(metadata)
+  for _, field in ipairs { "name", "version" } do
+    if (metadata[field] or "") == "" then return field .. " is missing" end
+  end
+  if metadata.name:find("[/\\]") or metadata.name:match("^%.+$") then
+    return ("name %q is no name"):format(metadata.name)
+  end
+  if not semver.parse(metadata.version) then
+    return ("version %q is no version"):format(metadata.version)
+  end
+  if not types[metadata.type or ""] then return "type must be application or library" end
+end
+
 local function read_metadata(data, label)
   local metadata, problem = yaml.decode(data)
   if type(metadata) ~= "table" then
@@ -42,11 +59,8 @@ local function read_metadata(data, label)
     dependency.version = text_of(dependency.version)
   end
   if metadata.apiVersion == nil or metadata.apiVersion == "" then metadata.apiVersion = "v1" end
-  for _, field in ipairs { "name", "version" } do
-    if not metadata[field] or metadata[field] == "" then
-      return bad("RTL-HELM-002", label .. " has no " .. field)
-    end
-  end
+  local wrong = what_is_wrong(metadata)
+  if wrong then return bad("RTL-HELM-002", label .. ": " .. wrong) end
   return metadata
 end
 

@@ -287,6 +287,8 @@ local function style_of(s, a, simple_key)
 end
 
 function Writer:string(s, indent, simple_key)
+  -- Most strings of charts are one plain word.
+  if s:find("^%a[%w._/-]*$") and not words[s] then return self:put(s) end
   local style = style_of(s, analyze(s), simple_key)
   if style == "literal" then return self:literal(s, indent) end
   if style == "double" then return self:double(s, indent, not simple_key) end

@@ -88,6 +88,38 @@ local function compatible(chart, kube_version)
   return semver.satisfies(kube_version, wanted) ~= false
 end
 
+-- Dependencies that Chart.yaml lists and charts/ lacks; helm wants all, also those switched off.
+local function missing(chart)
+  local there, out = {}, {}
+  for _, child in ipairs(chart.dependencies) do there[child.name] = true end
+  local listed = chart.metadata.dependencies
+  for _, dependency in ipairs(type(listed) == "table" and listed or {}) do
+    if not there[dependency.name] then out[#out + 1] = tostring(dependency.name) end
+  end
+  return #out > 0 and table.concat(out, ", ") or nil
+end
+
+-- Whether a chart can be installed at all: true | nil, err.
+local function installable(chart, kube_version)
+  local doing = "render " .. chart.name
+  local lacking = missing(chart)
+  if lacking then
+    return nil, err.new { code = "RTL-HELM-002", doing = doing,
+      message = "charts/ lacks what Chart.yaml lists: " .. lacking,
+      hint = "helm dependency build fetches them" }
+  end
+  if chart.metadata.type == "library" then
+    return nil, err.new { code = "RTL-HELM-002", doing = doing,
+      message = "a library chart installs nothing" }
+  end
+  if not compatible(chart, kube_version) then
+    return nil, err.new { code = "RTL-HELM-008", doing = doing,
+      message = ("the chart requires Kubernetes %s, this is %s")
+        :format(chart.metadata.kubeVersion, kube_version) }
+  end
+  return true
+end
+
 local function result(chart, files, sources, crds)
   local notes = take_notes(files, chart)
   local manifests, hooks = manifest.sort(files)
@@ -129,11 +161,8 @@ function M.render(chart, args)
     error("bad argument #2 to 'render' (name and namespace expected)", 2)
   end
   local kube_version = args.kube_version or "v1.36.0"
-  if not compatible(chart, kube_version) then
-    return nil, err.new { code = "RTL-HELM-008", doing = "render " .. chart.name,
-      message = ("chart requires Kubernetes %s, "
-      .. "this is %s"):format(chart.metadata.kubeVersion, kube_version) }
-  end
+  local can, why = installable(chart, kube_version)
+  if not can then return nil, why end
   local ok, prepared, files = pcall(rendered_files, chart, args, kube_version)
   if not ok then return nil, template_error(prepared, chart) end
   if not prepared then return nil, files end

@@ -76,7 +76,8 @@ local function closing(lexer, mark)
   end
 end
 
-local function lex_quoted(lexer, mark)
+local function lex_quoted(lexer)
+  local mark = lexer.source:sub(lexer.at, lexer.at)
   local stop = closing(lexer, mark)
   local text = lexer.source:sub(lexer.at + 1, stop - 1)
   local value = unquote(lexer, text)
@@ -128,7 +129,10 @@ local function lex_number(lexer, text)
   skip(lexer, #text)
 end
 
-local function lex_word(lexer, word)
+local WORD = "^[%a_\128-\255][%w_\128-\255]*"
+
+local function lex_word(lexer)
+  local word = lexer.source:match(WORD, lexer.at)
   if word == "true" or word == "false" then
     add(lexer, "bool", word, word == "true")
   else
@@ -136,8 +140,6 @@ local function lex_word(lexer, word)
   end
   skip(lexer, #word)
 end
-
-local WORD = "^[%a_\128-\255][%w_\128-\255]*"
 
 local function lex_dot(lexer)
   local source, at = lexer.source, lexer.at
@@ -162,37 +164,46 @@ local function lex_sign_or_number(lexer)
   lex_number(lexer, text .. (exponent or ""))
 end
 
-local marks = { ["|"] = true, ["="] = true, [","] = true, ["("] = true, [")"] = true }
+local function lex_space(lexer)
+  local space = lexer.source:match("^[ \t\r\n]+", lexer.at)
+  add(lexer, "space", space)
+  advance(lexer, #space)
+end
+
+local function lex_variable(lexer)
+  local name = lexer.source:match("^[%w_\128-\255]*", lexer.at + 1)
+  add(lexer, "variable", "$" .. name)
+  skip(lexer, #name + 1)
+end
+
+local function lex_declaration(lexer)
+  if lexer.source:byte(lexer.at + 1) ~= 61 then fail(lexer, "expected :=") end
+  add(lexer, ":=", ":=")
+  skip(lexer, 2)
+end
+
+local function lex_mark(lexer)
+  local mark = lexer.source:sub(lexer.at, lexer.at)
+  add(lexer, mark, mark)
+  skip(lexer, 1)
+end
+
+-- What lexes a token, by its first byte.
+local by_byte = { [34] = lex_quoted, [39] = lex_quoted, [96] = lex_raw, [46] = lex_dot,
+  [36] = lex_variable, [58] = lex_declaration }
+for byte in (" \t\r\n"):gmatch(".") do by_byte[byte:byte()] = lex_space end
+for byte in ("|=,()"):gmatch(".") do by_byte[byte:byte()] = lex_mark end
+for byte = 0, 255 do
+  local c = string.char(byte)
+  if c:match("[%a_]") or byte >= 128 then by_byte[byte] = lex_word end
+end
 
 -- One token inside an action.
 local function lex_inside(lexer)
-  local source, at = lexer.source, lexer.at
-  local space = source:match("^[ \t\r\n]+", at)
-  if space then
-    add(lexer, "space", space)
-    return advance(lexer, #space)
-  end
-  local c = source:sub(at, at)
-  if c == "" then fail(lexer, "unclosed action") end
-  if c == '"' or c == "'" then return lex_quoted(lexer, c) end
-  if c == "`" then return lex_raw(lexer) end
-  if c == "." then return lex_dot(lexer) end
-  if c == "$" then
-    local name = source:match("^[%w_\128-\255]*", at + 1)
-    add(lexer, "variable", "$" .. name)
-    return skip(lexer, #name + 1)
-  end
-  if source:sub(at, at + 1) == ":=" then
-    add(lexer, ":=", ":=")
-    return skip(lexer, 2)
-  end
-  if marks[c] then
-    add(lexer, c, c)
-    return skip(lexer, 1)
-  end
-  local word = source:match(WORD, at)
-  if word then return lex_word(lexer, word) end
-  lex_sign_or_number(lexer)
+  local byte = lexer.source:byte(lexer.at)
+  if not byte then fail(lexer, "unclosed action") end
+  local lex = by_byte[byte] or lex_sign_or_number
+  lex(lexer)
 end
 
 -- Skips a comment behind the left delimiter; whether there was one, and whether it trims after.

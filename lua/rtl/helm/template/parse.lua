@@ -49,7 +49,7 @@ local function term(parser)
   local token = parser:next()
   local kind = token.kind
   if kind == "ident" then
-    if not parser.has_function(token.text) then fail(token, "function %q is not supported",
+    if not parser.has_function(token.text) then fail(token, "function %q not defined",
       token.text) end
     return { t = "ident", name = token.text, line = token.line }
   elseif kind == "dot" then return { t = "dot", line = token.line }
