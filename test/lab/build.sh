@@ -4,22 +4,21 @@
 set -euo pipefail
 . "$(dirname "$0")/paths.sh"
 mkdir -p "$bin" "$img"
-RAY=2.58.0
+src=$here/src
 KUBERNETES=v1.36.1
 HELM=v3.22.0
 started=$SECONDS
 lap() { printf 'lab: %4d s  %s\n' $((SECONDS - started)) "$1"; }
 
-# Whether TARGET was made from these FILES (and this text); else runs COMMAND and notes it.
-unless_made() { # NAME FILES COMMAND…
-  local name=$1 files=$2 sum
-  shift 2
+# Runs COMMAND unless it, as it stands here, was run on these FILES before.
+unless_made() { # NAME FILES COMMAND
+  local sum
   # shellcheck disable=SC2086
-  sum=$(cat $files | cksum)
-  if [ "$(cat "$LAB/$name.made" 2>/dev/null || true)" != "$sum" ]; then
-    "$@"
-    echo "$sum" > "$LAB/$name.made"
-    lap "$name"
+  sum=$({ declare -f "$3"; [ -z "$2" ] || cat $2; } | cksum)
+  if [ "$(cat "$LAB/$1.made" 2>/dev/null || true)" != "$sum" ]; then
+    "$3"
+    echo "$sum" > "$LAB/$1.made"
+    lap "$1"
   fi
 }
 
@@ -80,11 +79,13 @@ program_image() {
 program_images() {
   gcc -std=gnu11 -Os -static -s -o "$bin/pause" "$here/src/pause.c"
   program_image pause docker.io/lab/pause:1 "$bin/pause" /pause
-  program_image operator quay.io/kuberay/operator:v1.4.0 "$bin/kuberay-operator" /manager
+  program_image operator quay.io/kuberay/operator:v1.4.0 "$bin/kuberay-operator" /manager \
+    --user 65532:65532
   program_image nvidia nvcr.io/nvidia/k8s-device-plugin:v0.20.0 "$bin/labdevice" \
     /usr/bin/nvidia-device-plugin --env LAB_RESOURCE=nvidia.com/gpu
-  program_image efa docker.io/lab/aws-efa-k8s-device-plugin:1 "$bin/labdevice" \
-    /usr/bin/aws-efa-k8s-device-plugin --env LAB_RESOURCE=vpc.amazonaws.com/efa
+  # the chart's default image: there is no AWS here whose region would choose another
+  program_image efa 602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin:v0.5.22 \
+    "$bin/labdevice" /usr/bin/aws-efa-k8s-device-plugin --env LAB_RESOURCE=vpc.amazonaws.com/efa
 }
 
 debian_mirror() {
@@ -102,30 +103,29 @@ debian() {
 
 # Ray in a layer of its own over the Debian root.
 ray() {
-  local up=$img/ray-layer work=$img/ray-work root=$img/ray-root name
+  local version=2.58.0 up=$img/ray-layer work=$img/ray-work root=$img/ray-root name
   rm -rf "$up" "$work" "$root"
   mkdir -p "$up" "$work" "$root" "$img/wheels"
-  python3 -m pip download -q --disable-pip-version-check -d "$img/wheels" "ray[default]==$RAY"
+  python3 -m pip download -q --disable-pip-version-check -d "$img/wheels" "ray[default]==$version"
   mount -t overlay overlay -o "lowerdir=$img/debian,upperdir=$up,workdir=$work" "$root"
   mkdir "$root/wheels"
   mount --bind "$img/wheels" "$root/wheels"
   chroot "$root" env -u PIP_FIND_LINKS sh -c "python3 -m venv /opt/ray && /opt/ray/bin/pip install \
-    -q --no-cache-dir --no-index --find-links /wheels 'ray[default]==$RAY'"
+    -q --no-cache-dir --no-index --find-links /wheels 'ray[default]==$version'"
   umount "$root/wheels"
   rmdir "$root/wheels"
   umount "$root"
   rm -rf "$up/tmp" "$up/root" "$work" "$root"
   mkdir -p "$up/usr/local/bin"
   for name in ray python3 python pip; do ln -sf "/opt/ray/bin/$name" "$up/usr/local/bin/$name"; done
-  python3 "$here/mkimage.py" "$img/ray.tar" "docker.io/lab/ray:$RAY" "$img/debian,$up" \
+  python3 "$here/mkimage.py" "$img/ray.tar" "docker.io/lab/ray:$version" "$img/debian,$up" \
     --cmd '["/bin/bash"]' --env RAY_USAGE_STATS_ENABLED=0
-  rm -rf "$img/template"
 }
 
-src=$here/src
 unless_made kubernetes "$(find "$src/kubernetes" -type f | sort | tr '\n' ' ')" kubernetes
 unless_made operator "$src/kuberay/go.mod $src/kuberay/go.sum" operator
-unless_made program-images "$src/pause.c $LAB/kubernetes.made $LAB/operator.made" program_images
-unless_made debian "$here/mkimage.py" debian
+unless_made program-images \
+  "$here/mkimage.py $src/pause.c $LAB/kubernetes.made $LAB/operator.made" program_images
+unless_made debian "" debian
 unless_made ray "$here/mkimage.py $LAB/debian.made" ray
 lap "built"

@@ -26,6 +26,7 @@ done
 for group in /sys/fs/cgroup/*/rtl-lab; do
   [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
 done
+tac "$run/folders.new" 2>/dev/null | xargs -r rmdir 2>/dev/null
 if [ -s "$run/sysctl.before" ]; then
   mapfile -t before < "$run/sysctl.before"
   sysctl -qw "kernel.panic=${before[0]}" "kernel.panic_on_oops=${before[1]}" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes an OCI archive from folders, for `ctr images import`.
 
-mkimage.py OUT.tar NAME LAYERDIR[,LAYERDIR…] [--entrypoint JSON] [--cmd JSON] [--env K=V …]
+mkimage.py OUT.tar NAME LAYERDIR[,LAYERDIR…] [--entrypoint JSON] [--cmd JSON] [--env K=V …] [--user UID:GID]
 """
 import argparse
 import hashlib
@@ -46,7 +46,7 @@ def config_of(options, layers):
     return {
         "architecture": "amd64", "os": "linux",
         "config": {"Env": [PATH] + options.env, "Entrypoint": json.loads(options.entrypoint) or None,
-                   "Cmd": json.loads(options.cmd) or None, "WorkingDir": "/"},
+                   "Cmd": json.loads(options.cmd) or None, "WorkingDir": "/", "User": options.user},
         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + d for _, d, _ in layers]},
     }
 
@@ -98,6 +98,7 @@ def main():
     parser.add_argument("--entrypoint", default="[]")
     parser.add_argument("--cmd", default="[]")
     parser.add_argument("--env", action="append", default=[])
+    parser.add_argument("--user", default="")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(options.out))) as scratch:
         write_archive(options, scratch)

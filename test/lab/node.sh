@@ -11,8 +11,9 @@ containerd_config() { # ROOT STATE SOCKET [CRI]
 
 # All images imported once; each node starts from hard links to it.
 template_up() {
-  local template=$img/template archive
-  [ ! -f "$template/.done" ] || return 0
+  local template=$img/template archive made_of
+  made_of=$(stat -c '%n %s %Y' "$img"/*.tar)
+  [ "$(cat "$template/.made-of" 2>/dev/null)" != "$made_of" ] || return 0
   rm -rf "$template"
   mkdir -p "$template"
   {
@@ -26,7 +27,7 @@ template_up() {
     ctr --address "$run/template.sock" -n k8s.io images import "$archive" >/dev/null || return 1
   done
   stop template
-  touch "$template/.done"
+  echo "$made_of" > "$template/.made-of"
 }
 
 # Databases are copied, since hard links to them would be shared between the nodes.

@@ -92,7 +92,7 @@ end
 --- All charts, for who wants their archives elsewhere: array of modules with name, versions, files.
 function M.all()
   return { require "rtl.rehearse.charts.efa", require "rtl.rehearse.charts.kuberay",
-           require "rtl.rehearse.charts.nvidia" }
+           (require "rtl.rehearse.charts.nvidia") }
 end
 
 return M
