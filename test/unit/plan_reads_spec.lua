@@ -50,8 +50,8 @@ describe("a plan", function ()
   before_each(function ()
     state = fs.temp_dir("rtl-reads-")
     local function zero() return 0 end
-    former = { clock = clock.use { mono = zero, utc = zero }, entropy = entropy.use { bytes = zero },
-      process = process.use {}, wire = wire.use { request = zero, connect = zero } }
+    former = { clock = clock.use { mono = zero, utc = zero },
+      entropy = entropy.use { bytes = zero }, process = process.use {}, wire = wire.use { request = zero, connect = zero } }
   end)
   after_each(function ()
     clock.use(former.clock)

@@ -55,7 +55,7 @@ return {
   ["RTL-STEP-012"] = {
     title = "The end of the job is not known",
     cause = "The connection to the head pod was lost, or the job took longer than job_timeout.",
-    next = "Run the same command again: it takes the job up where it is, and submits nothing twice.",
+    next = "Run the same command again: it takes the job up where it is; nothing is sent twice.",
   },
   ["RTL-STEP-013"] = {
     title = "There is no cluster yet",
