@@ -113,7 +113,6 @@ end
 
 local files_methods = {
   Get = function (files, name) return files[name] or "" end,
-  GetBytes = function (files, name) return files[name] or "" end,
   Glob = glob_files,
   Lines = file_lines,
   AsConfig = function (files) return by_base(files, function (data) return data end) end,

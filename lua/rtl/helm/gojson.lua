@@ -28,6 +28,9 @@ local function encode(v, options, indent)
   if kind == "nil" then return "null" end
   if kind == "bool" then return tostring(v) end
   if kind == "int" or kind == "float" then return number_text(v) end
+  if kind == "struct" or go.type_name(v) == "engine.files" then
+    go.fail("toJson of %s is not supported", go.type_name(v))
+  end
   local inner = indent .. options.step
   local newline = options.step ~= "" and "\n" .. inner or ""
   local parts = {}

@@ -317,6 +317,7 @@ function Writer:scalar(v, indent, simple_key)
   if kind == "string" then return self:string(v, indent, simple_key) end
   if kind == "nil" then return self:put("null") end
   if kind == "bool" then return self:put(tostring(v)) end
+  if kind == "struct" then go.fail("toYaml of %s is not supported", go.type_name(v)) end
   self:put(number_text(v))
 end
 

@@ -63,7 +63,10 @@ F.fromJson = { "s", map_reader(json.decode) }
 F.fromJsonArray = { "s", list_reader(json.decode) }
 F.mustFromJson = { "s", must_from_json }
 F.b64enc = { "s", crypto.base64_encode }
-F.b64dec = { "s", function (s) return crypto.base64_decode(s) or "illegal base64 data" end }
+F.b64dec = { "s", function (s)
+  local bytes = crypto.base64_decode(s)
+  return bytes or go.fail("b64dec: illegal base64 data")
+end }
 F.sha256sum = { "s", crypto.sha256_hex }
 
 -- The object that `semver` gives: .Major, .Minor, .Patch, .Prerelease, .Metadata, .Original,

@@ -63,9 +63,18 @@ local function indent(count, s)
   return pad .. s:gsub("\n", "\n" .. pad)
 end
 
-local function titled(s)
-  return (s:gsub("(%f[%w_'\128-\255])(%l)", function (_, c) return c:upper() end))
+-- Letters' case is known here for ASCII only; anything else is an error, not a silent difference.
+local function ascii(name, convert)
+  return function (s)
+    if s:find("[\128-\255]") then go.fail("%s of text that is not ASCII is not supported", name) end
+    return convert(s)
+  end
 end
+
+-- Go's words begin behind whatever is no letter, digit or underscore, an apostrophe too.
+local function titled(s) return (s:gsub("%f[%w_]%l", string.upper)) end
+
+local function untitled(s) return (s:gsub("%f[^%s%z]%u", string.lower)) end
 
 --- The strings of a list, without nils; a scalar is a list of one.
 local function strings(v)
@@ -107,10 +116,10 @@ end
 
 F.trunc = { "is", truncate }
 F.trim = { "s", trim }
-F.upper = { "s", string.upper }
-F.lower = { "s", string.lower }
-F.title = { "s", titled }
-F.untitle = { "s", function (s) return (s:gsub("%f[%w](%u)", string.lower)) end }
+F.upper = { "s", ascii("upper", string.upper) }
+F.lower = { "s", ascii("lower", string.lower) }
+F.title = { "s", ascii("title", titled) }
+F.untitle = { "s", ascii("untitle", untitled) }
 F.substr = { "iis", substring }
 F["repeat"] = { "is", function (count, s)
   if count < 0 then go.fail("repeat: negative Repeat count") end

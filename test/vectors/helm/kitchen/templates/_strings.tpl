@@ -1,5 +1,5 @@
 {{- define "k.strings" -}}
-case: {{ upper "aBc" }} {{ lower "AbC" }} {{ title "hello big world" }} {{ untitle "Hello World" }}
+case: {{ upper "aBc" }} {{ lower "AbC" }} {{ title "hello big world" }} {{ untitle "Hello World" }} {{ title "it's a_b x2y e-z 3d" }} {{ untitle "It'S A_B X2Y-Z" }}
 trim: [{{ trim "  x  " }}] [{{ trimAll "$-" "$5.00-" }}] [{{ trimSuffix "-" "a--" }}] [{{ trimPrefix "v" "v1.2" }}] [{{ nospace " a b " }}]
 sub: {{ substr 1 3 "abcdef" }} {{ substr -1 2 "abcdef" }} {{ substr 2 -1 "abcdef" }} {{ trunc 3 "abcdef" }} {{ trunc -3 "abcdef" }} {{ trunc 9 "abc" }}
 rep: {{ repeat 3 "ab" }} {{ replace "a" "o" "banana" }} {{ plural "one" "many" 1 }} {{ plural "one" "many" 2 }}
