@@ -78,6 +78,23 @@ describe("a request", function ()
     assert.is_true(clock.mono() >= 7)
   end)
 
+  it("does not wait for a day because a server says so, nor read an error without an end",
+    function ()
+    local read = 0
+    local c = start { ["GET " .. PODS .. "/x"] = { 429, "",
+      headers = { ["Retry-After"] = "86400" } },
+      ["GET " .. PODS] = { 403, stream = setmetatable({}, { __index = function ()
+        read = read + 1
+        return ("x"):rep(65536)
+      end }) } }
+    local _, problem = c:get("Pod", "x")
+    assert.equal("TooManyRequests", problem.code)
+    assert.is_true(clock.mono() < 400)
+    _, problem = c:list("Pod")
+    assert.equal("Forbidden", problem.code)
+    assert.is_true(read < 40)
+  end)
+
   it("gives up after some tries", function ()
     local c = start { ["GET " .. PODS .. "/x"] = { 503, "down" } }
     local _, problem = c:get("Pod", "x")

@@ -14,6 +14,8 @@ local M = {}
 
 local MAX_TRIES = 6
 local INTERNAL_TRIES = 3 -- after "InternalError", which seldom heals
+local LONGEST_WAIT = 60  -- seconds, whatever a server asks for
+local MAX_ERROR = 1 << 20 -- bytes of an error's body that are read
 local REFRESH_BEFORE = 120 -- seconds of life that a token must have left
 
 --- Percent-encodes all but RFC 3986's unreserved characters.
@@ -153,7 +155,7 @@ end
 
 --- Seconds to wait before try number `count` + 1, with a little chance in it.
 function M.back_off(count, wanted)
-  local wait = wanted or math.min(30, 0.25 * 2 ^ count)
+  local wait = wanted and math.min(LONGEST_WAIT, wanted) or math.min(30, 0.25 * 2 ^ count)
   return wait * (1 + 0.2 * entropy.number())
 end
 
@@ -195,8 +197,11 @@ end
 
 local function drain(res)
   if res.body ~= nil then return res.body end
-  local parts = {}
-  for chunk in function () return res:read() end do parts[#parts + 1] = chunk end
+  local parts, size = {}, 0
+  for chunk in function () return res:read() end do
+    parts[#parts + 1], size = chunk, size + #chunk
+    if size > MAX_ERROR then break end
+  end
   res:close()
   return table.concat(parts)
 end
