@@ -51,7 +51,8 @@ describe("a plan", function ()
     state = fs.temp_dir("rtl-reads-")
     local function zero() return 0 end
     former = { clock = clock.use { mono = zero, utc = zero },
-      entropy = entropy.use { bytes = zero }, process = process.use {}, wire = wire.use { request = zero, connect = zero } }
+      entropy = entropy.use { bytes = zero }, process = process.use {},
+      wire = wire.use { request = zero, connect = zero } }
   end)
   after_each(function ()
     clock.use(former.clock)
