@@ -14,7 +14,9 @@ local M = {}
 local states = setmetatable({}, { __mode = "k" })
 
 -- Names in the environment that start with RTL_ and are no settings.
-local NOT_SETTINGS = { RTL_STATE = true, RTL_LUA = true, RTL_SKIP = true, RTL_BUILD = true }
+local NOT_SETTINGS = {
+  RTL_STATE = true, RTL_LUA = true, RTL_SKIP = true, RTL_BUILD = true, RTL_LAB = true,
+}
 
 local function is_setting(variable)
   return not NOT_SETTINGS[variable] and not variable:match("^RTL_TEST_")
