@@ -180,6 +180,42 @@ describe("the credential chain", function ()
     end
   end)
 
+  it("shows the token of an SSO login to the portal", function ()
+    file("config", "[sso-session corp]\nsso_region = eu-west-1\n"
+      .. "sso_start_url = https://corp/start\n[profile dev]\nsso_session = corp\nsso_account_id = 123456789012\n"
+      .. "sso_role_name = Admin\n")
+    local cache = fs.join(home, ".aws", "sso", "cache")
+    assert(fs.mkdirs(cache))
+    local function login(name, token, ends, url)
+      assert(fs.write(fs.join(cache, name),
+        ('{"startUrl":"%s","accessToken":"%s","expiresAt":"%s"}'):format(
+          url or "https://corp/start", token, ends)))
+    end
+    local none, e = found { profile = "dev" }
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-010", e.code)
+    login("a.json", "old", "2015-08-30T12:00:00Z")
+    login("c.json", "other", "2015-08-31T12:00:00Z", "https://other/start")
+    assert(fs.write(fs.join(cache, "d.json"), "not json"))
+    none, e = found { profile = "dev" }
+    assert.is_nil(none)
+    assert.truthy(e.message:find "expired")
+    login("b.json", "new", "2015-08-30T20:00:00Z")
+    fake.answers = { { body = '{"roleCredentials":{"accessKeyId":"ASIASSO",'
+      .. '"secretAccessKey":"s","sessionToken":"t","expiration":1440941760000}}' } }
+    local creds = assert(found { profile = "dev" })
+    same_keys(creds, "ASIASSO", "s", "t")
+    assert.equal(1440941760, creds.expires)
+    assert.equal("profile dev (SSO)", creds.source)
+    local req = fake.requests[1]
+    assert.equal("https://portal.sso.eu-west-1.amazonaws.com/federation/credentials"
+      .. "?role_name=Admin&account_id=123456789012", req.url)
+    local headers = {}
+    for _, pair in ipairs(req.headers) do headers[pair[1]:lower()] = pair[2] end
+    assert.is_true(secret.equals(headers["x-amz-sso_bearer_token"], "new"))
+    assert.is_nil(headers.authorization)
+  end)
+
   it("runs a credential process without a shell", function ()
     file("config", "[profile p]\ncredential_process = /opt/keys --for 'a b' \"c\\\"d\" e\\ f\n")
     local ran
@@ -247,6 +283,11 @@ describe("the credential chain", function ()
     none, e = found()
     assert.is_nil(none)
     assert.equal("RTL-CRED-002", e.code)
+    fake.answers = { { err = err.new { code = "RTL-NET-007", message = "no answer" } } }
+    none, e = found()
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-011", e.code)
+    assert.truthy(e.hint:find "HttpPutResponseHopLimit")
   end)
 end)
 

@@ -102,7 +102,7 @@ end
 
 --- The chain. options: profiles (rtl.aws.profile.load), profile (name), chosen (true when the
 -- user named the profile), explicit (true when by an argument: the environment's keys are then
--- skipped), region, assume = fn(role) → credentials | nil, err.
+-- skipped), cache (folder of SSO logins), assume and sso = fn(role) → credentials | nil, err.
 function M.chain(options)
   local chain = {}
   if not options.explicit then chain[1] = providers.environment end

@@ -72,6 +72,23 @@ local function assume(self, role)
   }
 end
 
+-- The keys of a role for the token of an SSO login.
+local function sso(self, role)
+  local portal = client.new("sso", {
+    region = role.region, tls = self.tls, profile = self.settings, endpoint = self.endpoint,
+  })
+  local answer, failure = portal:get_role_credentials {
+    accessToken = role.token, accountId = role.account, roleName = role.role,
+  }
+  if not answer then return nil, failure end
+  local keys = answer.roleCredentials
+  return {
+    access_key_id = keys.accessKeyId, secret_access_key = keys.secretAccessKey,
+    session_token = keys.sessionToken, source = role.source,
+    expires = keys.expiration and keys.expiration / 1000, -- the portal counts milliseconds
+  }
+end
+
 -- A table of keys, a provider, or the chain.
 local function provider_of(self, options, found, name, chosen)
   local given = options.credentials
@@ -79,7 +96,8 @@ local function provider_of(self, options, found, name, chosen)
   if given then return credentials.static(given) end
   return credentials.chain {
     profiles = found, profile = name, chosen = chosen, explicit = options.profile ~= nil,
-    region = self.region, assume = function (role) return assume(self, role) end,
+    cache = profiles.sso_cache(), assume = function (role) return assume(self, role) end,
+    sso = function (role) return sso(self, role) end,
   }
 end
 

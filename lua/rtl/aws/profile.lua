@@ -106,10 +106,14 @@ local function read_line(state, line, number, path)
   return malformed(path, number, "neither [section] nor key = value")
 end
 
+local function empty()
+  return { profile = {}, services = {}, ["sso-session"] = {} }
+end
+
 --- Parses the text of a file. `is_config`: sections need the word `profile` before their name.
 -- Returns {profile = {name → {key → text}}, ["sso-session"] = …, services = …}, or nil, err.
 function M.parse(text, is_config, path)
-  local state = { found = { profile = {}, services = {} }, is_config = is_config }
+  local state = { found = empty(), is_config = is_config }
   local number = 0
   for line in (text .. "\n"):gmatch "([^\n]*)\n" do
     number = number + 1
@@ -124,14 +128,17 @@ local function present(name)
   return text ~= nil and text ~= "" and text or nil
 end
 
-local function location(variable, default)
-  local path = present(variable) or default
+local function at_home(path)
   local home = present "HOME" or ""
   return (path:gsub("^~%f[/\0]", (home:gsub("%%", "%%%%"))))
 end
 
+local function location(variable, default)
+  return at_home(present(variable) or default)
+end
+
 local function read(path, is_config)
-  if not fs.exists(path) then return { profile = {}, services = {} } end
+  if not fs.exists(path) then return empty() end
   local text, failure = fs.read(path)
   if not text then return nil, failure end
   return M.parse(text, is_config, path)
@@ -155,6 +162,11 @@ function M.load()
   credentials, failure = read(location("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"))
   if not credentials then return nil, failure end
   return merge(config, credentials)
+end
+
+--- The folder where logins of SSO sessions are kept.
+function M.sso_cache()
+  return at_home "~/.aws/sso/cache"
 end
 
 --- The name of the profile to use, and whether it was chosen: as given, AWS_PROFILE,

@@ -122,6 +122,44 @@ local function token_of_file(path)
   return secret.new((token:gsub("%s+$", "")))
 end
 
+-- The login of an SSO session: what a cache file holds whose start URL is the profile's.
+local function sso_login(options, start_url)
+  local folder = options.cache
+  local best
+  for _, name in ipairs(fs.exists(folder) and fs.list(folder) or {}) do
+    local text = name:find "%.json$" and fs.read(fs.join(folder, name))
+    local login = text and json.decode(text, { secret = { "accessToken" } })
+    local ends = type(login) == "table" and login.startUrl == start_url
+      and secret.is(login.accessToken) and clock.parse_iso(login.expiresAt or "")
+    if ends and (not best or ends > best.ends) then
+      best = { token = login.accessToken, ends = ends }
+    end
+  end
+  if best and best.ends > clock.utc() then return best.token end
+  return err.fail {
+    code = "RTL-CRED-010", hint = "log in again: aws sso login",
+    message = best and "the SSO login has expired" or "nobody is logged in at " .. start_url,
+  }
+end
+
+local function with_sso(options, name, profile, source)
+  local session = profile.sso_session and options.profiles["sso-session"][profile.sso_session]
+  local place = session or profile
+  if not place.sso_start_url or not place.sso_region or not profile.sso_role_name then
+    return err.fail {
+      code = "RTL-CRED-008", message = "profile " .. name .. " lacks settings of its SSO login",
+      hint = "it needs sso_session (or sso_start_url and sso_region), sso_account_id and "
+        .. "sso_role_name",
+    }
+  end
+  local token, failure = sso_login(options, place.sso_start_url)
+  if not token then return nil, failure end
+  return options.sso {
+    region = place.sso_region, token = token, account = profile.sso_account_id,
+    role = profile.sso_role_name, source = source .. " (SSO)",
+  }
+end
+
 local function with_web_identity(options, role, source)
   local token, failure = token_of_file(role.web_identity_token_file)
   if not token then return nil, failure end
@@ -212,12 +250,13 @@ function resolve(options, name, visited)
     return with_role(options, name, profile, visited)
   elseif profile.aws_access_key_id then
     return static_of(profile, source)
+  elseif profile.sso_account_id then
+    return with_sso(options, name, profile, source)
   elseif profile.credential_process then
     return from_process(profile.credential_process, source .. " (process)")
   end
   return err.fail {
     code = "RTL-CRED-008", message = source .. " holds no credentials that rtl can use",
-    hint = profile.sso_account_id and "export the keys of the SSO session" or nil,
   }
 end
 
@@ -227,7 +266,7 @@ function M.profile(options)
   if not options.chosen then
     -- Nobody asked for the default profile: it may be absent, or hold a region only.
     local usable = profile and (profile.role_arn or profile.aws_access_key_id
-      or profile.credential_process)
+      or profile.credential_process or profile.sso_account_id)
     if not usable then return nil end
   end
   return resolve(options, options.profile, {})
@@ -298,16 +337,26 @@ function M.container()
   return document_of(body, "Token", "container")
 end
 
+-- No answer: nobody is there, or one is there whose answer may not travel as far as a container.
+local function silent_metadata(refused)
+  if refused.code ~= "RTL-NET-006" and refused.code ~= "RTL-NET-007" then return nil end
+  return err.fail {
+    code = "RTL-CRED-011", cause = refused,
+    message = "instance metadata takes calls but sends no answer",
+    hint = "in a container, the instance needs HttpPutResponseHopLimit 2",
+  }
+end
+
 --- Instance metadata, version 2. Not configured when nothing answers at its address.
 function M.instance()
   if (variable "AWS_EC2_METADATA_DISABLED" or ""):lower() == "true" then return nil end
   local base = variable "AWS_EC2_METADATA_SERVICE_ENDPOINT" or "http://169.254.169.254"
   base = base:gsub("/+$", "")
-  local token = ask {
+  local token, refused = ask {
     method = "PUT", url = base .. "/latest/api/token", secret_body = true,
     headers = { ["x-aws-ec2-metadata-token-ttl-seconds"] = "21600" },
   }
-  if not token then return nil end
+  if not token then return silent_metadata(refused) end
   local headers = { ["x-aws-ec2-metadata-token"] = token }
   local path = base .. "/latest/meta-data/iam/security-credentials/"
   local role, failure = ask { url = path, headers = headers }

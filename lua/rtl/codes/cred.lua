@@ -40,6 +40,16 @@ return {
     cause = "It does not exist, or holds no credentials of a kind that rtl knows.",
     next = "Check the spelling; the config file wants [profile NAME], the credentials file [NAME].",
   },
+  ["RTL-CRED-010"] = {
+    title = "The SSO login has expired",
+    cause = "The token in ~/.aws/sso/cache has ended, or none is for the profile's start URL.",
+    next = "Log in again (aws sso login), then run the same command again.",
+  },
+  ["RTL-CRED-011"] = {
+    title = "Instance metadata does not answer",
+    cause = "The connection stands but the token does not come: its hop limit is 1 in a container.",
+    next = "Set HttpPutResponseHopLimit to 2 in the instance's metadata options.",
+  },
   ["RTL-CRED-009"] = {
     title = "The container's credentials service can't be used",
     cause = "Its address is not local or https, its token is broken, or it refused.",
