@@ -37,9 +37,10 @@ local function read_counters(run, nodes, when)
 end
 
 -- Follows the job to its end and brings home all that is known of it.
-local function finish(run, found, id, before)
+local function finish(run, found, id, submitted)
   local job = ray_job.follow(run, found.jobs, id)
-  job.id, job.digest, job.nodes, job.before = id, found.digest, ray_job.nodes(run), before
+  job.id, job.digest, job.nodes, job.env = id, found.digest, ray_job.nodes(run), submitted.env
+  job.before = submitted.before
   job.after = read_counters(run, job.nodes, "after")
   job.result = ray_job.result(job.log)
   return job
@@ -51,16 +52,23 @@ local function perform(run, found)
   local worker, id = pods.list(run, "worker")[1], found.next_id
   local pin = worker and pin_of(run, worker)
   local before = read_counters(run, ray_job.nodes(run), "before")
-  assert(run.record:remember("submitted", { id = id, digest = found.digest, before = before }))
-  ray_job.submit(run, found.head, found.jobs, id, script_text(run),
-    ray_job.environment(run, id, pin))
+  local env = ray_job.environment(run, id, pin)
+  assert(run.record:remember("submitted", { id = id, digest = found.digest, before = before,
+    env = env }))
+  ray_job.submit(run, found.head, found.jobs, id, script_text(run), env)
   run:emit { type = "job", id = id, status = pin and "submitted, pinned to " .. pin or "submitted" }
-  return finish(run, found, id, before)
+  return finish(run, found, id, { before = before, env = env })
 end
 
 local function report(run, job)
   job.verdict = verdict.of(ray_job.join(run, job))
   job.verdict.exit = verdict.exit(job.verdict, job.info.status)
+  -- What the containers set, and the job's own runtime environment above it.
+  local wanted = { FI_PROVIDER = "efa", NCCL_NET_PLUGIN = "ofi" }
+  for name, value in pairs(job.env) do wanted[name] = value end
+  local text, wrong = ray_job.check_environment(job.files, wanted)
+  table.insert(job.verdict.lines, text)
+  for _, difference in ipairs(wrong) do run:note(difference, { sign = "✗" }) end
   ray_job.keep(run, job)
   run:verdict(job.verdict)
   run:job { id = job.id, status = job.info.status, seconds = job.seconds,
@@ -119,7 +127,7 @@ return {
     end
     if left_behind(found) then
       run:note("job " .. found.id .. " was submitted by an earlier run: following it")
-      return report(run, finish(run, found, found.id, found.submitted.before))
+      return report(run, finish(run, found, found.id, found.submitted))
     end
     report(run, perform(run, found))
   end,

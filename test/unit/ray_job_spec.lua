@@ -108,6 +108,27 @@ describe("a job's files", function ()
   end)
 end)
 
+describe("the environment of the training processes", function ()
+  local wanted = { FI_PROVIDER = "efa", NCCL_NET = "Libfabric" }
+  local function note(rank, env)
+    return { name = ("w/rank-%d.json"):format(rank),
+      text = ('{"rank":%d,"env":%s}'):format(rank, env) }
+  end
+
+  it("is compared with what was set, rank by rank", function ()
+    local text, wrong = ray_job.check_environment({
+      note(0, '{"FI_PROVIDER":"efa","NCCL_NET":"Libfabric"}'),
+      note(1, '{"FI_PROVIDER":"tcp"}') }, wanted)
+    assert.matches("2 training processes.*2 differences", text)
+    assert.same({ "rank 1 has FI_PROVIDER=tcp instead of efa",
+      "rank 1 has NCCL_NET=(unset) instead of Libfabric" }, wrong)
+  end)
+
+  it("is unknown when nobody noted it", function ()
+    assert.matches("no training process", (ray_job.check_environment({}, wanted)))
+  end)
+end)
+
 describe("a job's own result", function ()
   it("is the last line that says so", function ()
     local log = "step 1\nRTL-RESULT {\"ok\":false}\nnoise\nRTL-RESULT {\"ok\":true,\"nodes\":2}\n"

@@ -58,7 +58,9 @@ function step.proved(event)
 end
 
 function step.failed(event)
-  return { ("✗ step %d  %s: failed"):format(event.number, event.title) }
+  local lines = { ("✗ step %d  %s"):format(event.number, event.title) }
+  for _, proof in ipairs(event.proofs or {}) do lines[#lines + 1] = "      " .. proof end
+  return lines
 end
 
 function step.action(event)

@@ -159,7 +159,9 @@ local function finish_step(run, step)
   run:progress("verifying: " .. step.title)
   local proofs = as_list(call(run, step, "verify"))
   run.verified[step.name] = true
-  tell(run, step, "proved", { proofs = proofs })
+  local verdict = run.outcome.verdict
+  local bad = step.action and verdict and verdict.exit ~= "done"
+  tell(run, step, bad and "failed" or "proved", { proofs = proofs })
 end
 
 -- Waits for each step's resources in turn, then acts and verifies. Ends early, without an error,

@@ -210,6 +210,29 @@ function M.environments(files)
   return ranks
 end
 
+-- What decides the transport, in the order of telling.
+local DECISIVE = { "FI_PROVIDER", "NCCL_NET_PLUGIN", "NCCL_NET", "NCCL_SOCKET_IFNAME", "NCCL_DEBUG",
+  "NCCL_DEBUG_FILE" }
+
+--- Compares the environment that each training process noted with what it should be (`wanted`: name
+-- → value). Ray and images may override variables, so only the process itself knows. Returns a
+-- sentence, and an array of differences.
+function M.check_environment(files, wanted)
+  local ranks, wrong = M.environments(files), {}
+  for _, rank in ipairs(ranks) do
+    for _, name in ipairs(DECISIVE) do
+      local have = rank.env[name]
+      if have ~= wanted[name] then
+        wrong[#wrong + 1] = ("rank %d has %s=%s instead of %s"):format(rank.rank, name,
+          have or "(unset)", wanted[name] or "(unset)")
+      end
+    end
+  end
+  if #ranks == 0 then return "no training process noted its environment", wrong end
+  return ("%d training processes noted their environment: %s"):format(#ranks,
+    #wrong == 0 and "as set" or #wrong .. " differences"), wrong
+end
+
 --- Joins the witnesses of a job that ended: its NCCL files and the counters before and after.
 -- `job`: {files, result, nodes, before, after (node → text)}. Returns what rtl.nccl's join returns.
 function M.join(run, job)
