@@ -99,10 +99,18 @@ describe("the credential chain", function ()
     assert.truthy(e.message:find "holds no credentials")
   end)
 
-  it("needs a region", function ()
+  it("needs a region, and one that can be a host's name", function ()
     local session, e = aws.session {}
     assert.is_nil(session)
     assert.equal("RTL-AWS-001", e.code)
+    for _, region in ipairs { "us-east", "us-east-1.evil.example/", "US-EAST-1", "" } do
+      session, e = aws.session { region = region }
+      assert.is_nil(session)
+      assert.equal("RTL-AWS-002", e.code)
+    end
+    for _, region in ipairs { "us-east-1", "us-gov-west-1", "ap-southeast-7", "us-isob-east-1" } do
+      assert.equal(region, assert(aws.session { region = region }).region)
+    end
   end)
 
   it("assumes a role with another profile's keys", function ()

@@ -100,7 +100,10 @@ local function judge(self, call, e, seen)
   return e.retryable and "retry" or nil
 end
 
-local function finish(call, e)
+local function finish(self, call, e)
+  if e.code == "RTL-NET-001" and not self.endpoint.own then
+    e.hint = ("is '%s' a region?"):format(self.region)
+  end
   e.service, e.operation = call.op.service.name, call.op.key
   e.doing = e.doing and e.doing ~= call.op.action and call.op.action .. " (" .. e.doing .. ")"
     or call.op.action
@@ -122,11 +125,11 @@ local function run(self, call)
     local verdict = seen and judge(self, call, e, seen)
     if verdict == "retry" then
       spent = attempt < self.bucket.attempts and self.bucket:take(e) or nil
-      if not spent then return finish(call, e) end
+      if not spent then return finish(self, call, e) end
       retry.wait(attempt - 1, tonumber(seen.headers and seen.headers["retry-after"]))
       attempt = attempt + 1
     elseif not verdict then
-      return finish(call, e)
+      return finish(self, call, e)
     end
   end
 end

@@ -127,6 +127,12 @@ function M.session(options)
       hint = "give --region, or set AWS_REGION or the profile's region",
     }
   end
+  if not region:match "^%l%l[%l%d-]*%-%d+$" then -- it becomes part of a host name
+    return err.fail {
+      code = "RTL-AWS-002",
+      message = ("'%s' (%s) is not the name of a region"):format(region, source),
+    }
+  end
   local self = setmetatable({
     region = region, region_source = source, partition = endpoint.partition(region),
     profile = settings and name or nil, settings = settings, tls = tls_of(settings),

@@ -5,6 +5,11 @@ return {
     cause = "No region was given, and neither the environment nor the profile names one.",
     next = "Give --region, or set AWS_REGION, or write `region = …` into the profile.",
   },
+  ["RTL-AWS-002"] = {
+    title = "Not the name of a region",
+    cause = "A region looks like us-east-2; what was given can't be one.",
+    next = "The error says where it came from: correct it there.",
+  },
   ["RTL-AWS-003"] = {
     title = "The answer is not what an AWS service sends",
     cause = "A proxy, a login page or a broken connection answered in the service's place.",
