@@ -1,5 +1,6 @@
 --- Time: a monotonic clock for waits, UTC for dates and signatures.
--- One of the four seams that a simulated world replaces (rtl.clock, rtl.entropy, rtl.process, rtl.wire).
+-- One of the four seams that a simulated world replaces (rtl.clock, rtl.entropy, rtl.process,
+-- rtl.wire).
 
 local native = require "rtl.native.clock"
 

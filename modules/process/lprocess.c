@@ -294,8 +294,8 @@ static void check_spawn(lua_State *L, struct rtl_spawn *spawn) {
 /*** native.process.spawn{argv, env, cwd, …} → child, stdin, stdout, stderr
  * Starts a program (looked for in PATH). env: an array of "NAME=value", default ours; own_group: a
  * process group of its own. stdin, stdout, stderr: "pipe" (default), "null" or "inherit"; pipes are
- * returned, else nil. The child's take() gives "exit", code or "signal", number. nil, a text and the
- * error number when it can't start. */
+ * returned, else nil. The child's take() gives "exit", code or "signal", number. nil, a text and
+ * the error number when it can't start. */
 static int l_spawn(lua_State *L) {
   struct rtl_spawn spawn;
   check_spawn(L, &spawn);

@@ -1,6 +1,6 @@
 -- Speed of the data modules beside their peers, in one run: `build/rtl test/bench/data.lua`.
--- A line for each comparison: what, ours, the peer's, how many times faster ours is. The figures of a
--- shared machine vary; the ratios are what to look at.
+-- A line for each comparison: what, ours, the peer's, how many times faster ours is. The figures
+-- of a shared machine vary; the ratios are what to look at.
 local array = require "rtl.array"
 local crypto = require "rtl.native.crypto"
 local json = require "rtl.native.json"
@@ -46,7 +46,8 @@ local function pods()
       metadata = { name = "pod-" .. i, namespace = "ray-train", generation = i * 12345678901,
         labels = { app = "x", role = "gpu-worker" }, resourceVersion = tostring(i * 7919) },
       spec = { nodeName = "ip-10-42-" .. i % 256, containers = { { name = "c", args = { "a", "b" },
-        image = "rayproject/ray:2.58.0", resources = { limits = { cpu = 40, memory = "160Gi" } } } } },
+        image = "rayproject/ray:2.58.0",
+        resources = { limits = { cpu = 40, memory = "160Gi" } } } } },
       status = { phase = "Running", ratio = i / 7, conditions = { { type = "Ready", n = i } } },
     }
   end

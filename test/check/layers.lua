@@ -14,7 +14,8 @@ local LAYERS = {
   ["rtl.recipe"] = { "rtl.recipe", "rtl.kinds", "rtl.plan", "rtl.aws", "rtl.k8s", "rtl.helm",
     "rtl.ray", "rtl.nccl" },
   ["rtl.cli"] = { "rtl" },
-  ["rtl.rehearse"] = { "rtl.rehearse", "rtl.aws.ops", "rtl.kinds.instances" },
+  -- It reads requests with the tables that they were written from.
+  ["rtl.rehearse"] = { "rtl.rehearse", "rtl.aws.ops", "rtl.aws.model", "rtl.kinds.instances" },
   ["recipes"] = { "recipes", "rtl.recipe", "rtl.kinds", "rtl.plan", "rtl.aws", "rtl.k8s",
     "rtl.helm", "rtl.ray", "rtl.nccl" },
   ["rtl"] = { "rtl.codes" },

@@ -13,7 +13,8 @@ local OWNED = {
   { "os%.getenv", "lua/rtl/process.lua" },
   { "os%.execute", "lua/rtl/process.lua" },
   { "io%.popen", "lua/rtl/process.lua" },
-  { "rtl%.native%.process", "lua/rtl/process.lua" },
+  -- (death.lua ends this very process, which rtl.process, replaced there, can't do)
+  { "rtl%.native%.process", "lua/rtl/process.lua", "lua/rtl/rehearse/death.lua" },
   { "rtl%.native%.http", "lua/rtl/wire/native.lua" },
   { "coroutine%.yield", "lua/rtl/task.lua" },
 }
@@ -90,7 +91,7 @@ describe("time, randomness, processes, environment and yields", function ()
     for _, path in ipairs(sources) do
       local text = without_comments(read(path))
       for _, rule in ipairs(OWNED) do
-        if path ~= rule[2] and text:find(rule[1]) then
+        if path ~= rule[2] and path ~= rule[3] and text:find(rule[1]) then
           wrong[#wrong + 1] = path .. ": " .. rule[1]
         end
       end
@@ -158,7 +159,8 @@ describe("files", function ()
 
   it("at the top are the ones that the design names", function ()
     local allowed = { Makefile = true, ["README.md"] = true, LICENSE = true,
-      ["CHANGELOG.md"] = true, host = true, modules = true, lua = true, recipes = true, test = true, vendor = true }
+      ["CHANGELOG.md"] = true, host = true, modules = true, lua = true, recipes = true,
+      test = true, vendor = true }
     local wrong = {}
     for _, name in ipairs(lines_of("git ls-files | cut -d/ -f1 | sort -u")) do
       if not allowed[name] and name:sub(1, 1) ~= "." then wrong[#wrong + 1] = name end
@@ -180,7 +182,7 @@ describe("error codes", function ()
   it("that the source uses and the codes that are explained are the same set", function ()
     local used, explained, difference = {}, {}, {}
     for _, path in ipairs(lines_of("find lua recipes modules host -name '*.lua' -o -name '*.c'")) do
-      local codes = path:match("^lua/rtl/codes/")
+      local codes = path:match("^lua/rtl/codes/") or path:match("/codes%.lua$")
       for code in read(path):gmatch("RTL%-%u[%u%d]*%-%d%d%d") do
         if codes then explained[code] = path else used[code] = path end
       end

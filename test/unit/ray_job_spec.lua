@@ -55,7 +55,7 @@ describe("a job's identity", function ()
 end)
 
 describe("a job's environment", function ()
-  it("has NCCL's file per rank, named after the job, and the pin only when there is one", function ()
+  it("has NCCL's file per rank, named after the job, and the pin only if there is one", function ()
     local run = run_over({}, nil)
     local env = ray_job.environment(run, "id-1", "Libfabric")
     assert.equal("/tmp/rtl/nccl/id-1/%h.%p.log", env.NCCL_DEBUG_FILE)

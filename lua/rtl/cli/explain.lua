@@ -1,4 +1,5 @@
---- `rtl explain [CODE]`: what an error code means and what to try, from lua/rtl/codes.
+--- `rtl explain [CODE]`: what an error code means and what to try, from lua/rtl/codes and the
+-- codes.lua of a layer that keeps its own.
 
 local err = require "rtl.err"
 local exit = require "rtl.cli.exit"
@@ -18,10 +19,11 @@ end
 --- All codes that have a page: code → {title, cause, next}.
 function M.all()
   local all = {}
-  for _, path in ipairs(host.embedded_names("rtl/codes/")) do
-    local area = path:match("([%w_]+)%.lua$")
-    local codes = require("rtl.codes." .. area)
-    for _, code in ipairs(sorted_keys(codes)) do all[code] = codes[code] end
+  for _, path in ipairs(host.embedded_names("rtl/")) do
+    if path:match("^rtl/codes/") or path:match("/codes%.lua$") then
+      local codes = require((path:gsub("%.lua$", ""):gsub("/", ".")))
+      for _, code in ipairs(sorted_keys(codes)) do all[code] = codes[code] end
+    end
   end
   return all
 end

@@ -2,8 +2,8 @@
 return {
   ["RTL-WORLD-001"] = {
     title = "The scenario of --rehearse is not known",
-    cause = "What stands behind --rehearse= is SCENARIO[,key=value…], and this scenario, key or value "
-      .. "does not exist.",
+    cause = "What stands behind --rehearse= is SCENARIO[,key=value…], and this scenario, key or "
+      .. "value does not exist.",
     next = "Use one of the scenarios that the message lists, or --rehearse alone.",
   },
   ["RTL-WORLD-002"] = {
@@ -14,15 +14,15 @@ return {
   },
   ["RTL-WORLD-003"] = {
     title = "A simulated world runs no programs of this machine",
-    cause = "Something asked for an outside program (a credential process, an exec plugin) while the "
-      .. "run is rehearsed.",
+    cause = "Something asked for an outside program (a credential process, an exec plugin) while "
+      .. "the run is rehearsed.",
     next = "Leave that setting out of the rehearsal, or run without --rehearse.",
   },
   ["RTL-WORLD-004"] = {
     title = "Another scenario stands in this state folder",
-    cause = "There is one simulated world a state folder, it goes on from run to run, and it was begun "
-      .. "with another scenario or seed.",
-    next = "Remove what stands in it with `rtl --rehearse recipes/teardown.lua`, or use another state "
-      .. "folder (RTL_STATE).",
+    cause = "There is one simulated world a state folder, it goes on from run to run, and it was "
+      .. "begun with another scenario or seed.",
+    next = "Remove what stands in it with `rtl --rehearse recipes/teardown.lua`, or use another "
+      .. "state folder (RTL_STATE).",
   },
 }
