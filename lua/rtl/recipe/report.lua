@@ -225,12 +225,13 @@ function M.job(job)
   return table.concat(facts, " · ")
 end
 
---- Adds to `lines` which world this was, where it was not the real one.
-function M.world(lines)
+--- Adds to `lines` which world this was, where it was not the real one; with `whole`, also what
+-- nothing real has confirmed of it.
+function M.world(lines, whole)
   local world = wire.describe()
   if world.name == "native" then return end
   labelled(lines, "World", { world.name .. ": nothing was spent, nothing real was made" })
-  for _, what in ipairs(world.unconfirmed or {}) do
+  for _, what in ipairs(whole and world.unconfirmed or {}) do
     labelled(lines, "", { "  unconfirmed: " .. what })
   end
 end
@@ -250,7 +251,7 @@ function M.ending(run, plan)
   end
   labelled(lines, "Record", { run.record.dir })
   labelled(lines, "Remove", { M.command(run, "recipes/teardown.lua") })
-  M.world(lines)
+  M.world(lines, true)
   return lines
 end
 
