@@ -38,7 +38,9 @@ end
 
 -- Follows the job to its end and brings home all that is known of it.
 local function finish(run, found, id, submitted)
+  run.outcome.running = id
   local job = ray_job.follow(run, found.jobs, id)
+  run.outcome.running = nil
   job.id, job.digest, job.nodes, job.env = id, found.digest, ray_job.nodes(run), submitted.env
   job.before = submitted.before
   job.after = read_counters(run, job.nodes, "after")

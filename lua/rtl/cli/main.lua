@@ -75,7 +75,11 @@ end
 local function dispatch(args)
   local word = args[1]
   local rest = table.move(args, 2, #args, 1, {})
-  if word == nil then return require("rtl.cli.repl").run() or exit.done end
+  if word == nil then
+    return require("rtl.cli.repl").run(function ()
+      return require("rtl.recipe.last").open()
+    end) or exit.done
+  end
   if word == "--version" or word == "-V" then
     output.lines { ("rtl %s (%s)"):format(host.version, _VERSION) }
     return exit.done

@@ -46,8 +46,8 @@ local function read_one(run, client, node, i)
   local made, failure = client:create(pod)
   if not made then return nil, failure end
   local _ <close> = setmetatable({}, { __close = function ()
-    task.shield(15, function ()
-      client:delete("Pod", name, { namespace = namespace, grace = 1, missing_ok = true })
+    task.shield(20, function ()
+      client:delete("Pod", name, { namespace = namespace, grace = 1, missing_ok = true, wait = 15 })
     end)
   end })
   local done, late = client:wait("Pod", name, { namespace = namespace, timeout = PATIENCE,

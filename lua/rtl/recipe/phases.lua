@@ -6,6 +6,7 @@
 
 local err = require "rtl.err"
 local failure = require "rtl.recipe.failure"
+local last = require "rtl.recipe.last"
 local nearest = require "rtl.nearest"
 local plan = require "rtl.plan"
 local report = require "rtl.recipe.report"
@@ -266,6 +267,7 @@ function M.run(run)
   else
     run:lock()
     run:begin_record()
+    last.remember(run)
   end
   run:emit { type = "run.start", recipe = run.recipe.name, deployment = run.deployment,
     region = run.region, who = run.who }
@@ -288,6 +290,10 @@ function M.stopped(run)
   local lines = report.ending(run, run.plan)
   table.insert(lines, 2, ("Go on    %s (the same command again)"):format(
     report.command(run, run.recipe.file.path)))
+  if run.outcome.running then
+    table.insert(lines, 3, ("Running  job %s is left running; the next run follows it"):format(
+      run.outcome.running))
+  end
   run:emit { type = "text", lines = lines }
 end
 
