@@ -62,7 +62,8 @@ function M.open(dir, run)
   if not mended then return nil, why end
   local handle, refused = fs.append(path)
   if not handle then return nil, refused end
-  return setmetatable({ path = path, records = records, handle = handle, run = run }, Ledger)
+  return setmetatable({ path = path, records = records, handle = handle, run = run, now = {},
+    taken = 0 }, Ledger)
 end
 
 --- Appends a record; it is on disk when this returns true. Adds `at` (UTC) and `run`.
@@ -86,6 +87,7 @@ local apply_record = {}
 
 function apply_record.intent(entry, record)
   entry.state, entry.token, entry.at = "open", record.token, record.at
+  entry.times = entry.times + 1
   entry.deps, entry.outputs, entry.id = record.deps, {}, nil
 end
 
@@ -110,21 +112,23 @@ function apply_record.deleted(entry)
   entry.state = "deleted"
 end
 
+local function take_in(state, record)
+  local change = apply_record[record.event]
+  if not (change and record.key) then return end
+  local entry = state[record.key] or { key = record.key, outputs = {}, times = 0 }
+  state[record.key] = entry
+  entry.kind, entry.name = record.kind or entry.kind, record.name or entry.name
+  entry.run = record.run
+  change(entry, record)
+end
+
 --- What the records say, by resource key: {key, kind, name, state, id, outputs, token, deps, at,
--- run}. state: open (intent without outcome), made, refused, deleting, deleted.
+-- run, times}. state: open (intent without outcome), made, refused, deleting, deleted; times: how
+-- often it was begun. The table is the ledger's own and follows further records: read it only.
 function Ledger:state()
-  local state = {}
-  for _, record in ipairs(self.records) do
-    local change = apply_record[record.event]
-    if change and record.key then
-      local entry = state[record.key] or { key = record.key, outputs = {} }
-      state[record.key] = entry
-      entry.kind, entry.name = record.kind or entry.kind, record.name or entry.name
-      entry.run = record.run
-      change(entry, record)
-    end
-  end
-  return state
+  for i = self.taken + 1, #self.records do take_in(self.now, self.records[i]) end
+  self.taken = #self.records
+  return self.now
 end
 
 --- The intents that have no outcome, sorted by key: what a dead run may have made.

@@ -34,10 +34,8 @@ end
 -- Deterministic, with the run's id and how often this was begun in it: a token of the name alone
 -- would bring back what was deleted meanwhile.
 local function new_token(ctx, res)
-  local times = 0
-  for _, old in ipairs(ctx.ledger and ctx.ledger.records or {}) do
-    if old.event == "intent" and old.key == res.key then times = times + 1 end
-  end
+  local entry = entry_of(ctx, res.key)
+  local times = entry and entry.times or 0
   local text = table.concat({ ctx.run_id or "", ctx.deployment or "", res.key, times }, "\0")
   return "rtl-" .. crypto.sha256_hex(text):sub(1, 40)
 end
