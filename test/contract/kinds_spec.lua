@@ -56,20 +56,25 @@ local function declare(change)
   local system_template = add(K.launch_template "system" { instance_type = "m7i.xlarge",
     disk_gib = 100 })
   local gpu_template = add(K.launch_template "gpu-use2-az1" { instance_type = "g6.12xlarge",
-    disk_gib = 200, security_groups = { efa.id } })
+    disk_gib = 200, security_groups = { cluster.security_group_id, efa.id } })
   local needs = table.move(addons, 1, #addons, 3, { private, nat })
   add(K.node_group "system" { cluster = cluster.cluster_name, role_arn = node.arn,
     subnet_ids = { private_a.id }, instance_type = "m7i.xlarge", count = 1,
     ami_type = "AL2023_x86_64_STANDARD", labels = { role = "system" },
     launch_template_id = system_template.id, launch_template_version = system_template.version,
     after = needs })
-  add(K.node_group "gpu-use2-az1" { cluster = cluster.cluster_name, role_arn = node.arn,
+  local gpu = add(K.node_group "gpu-use2-az1" { cluster = cluster.cluster_name, role_arn = node.arn,
     subnet_ids = { private_a.id }, instance_type = "g6.12xlarge", count = 2,
     ami_type = "AL2023_x86_64_NVIDIA", zone_id = "use2-az1",
     labels = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" },
     taints = { { key = "nvidia.com/gpu", value = "true", effect = "NO_SCHEDULE" } },
     launch_template_id = gpu_template.id, launch_template_version = gpu_template.version,
     after = needs })
+  add(require "rtl.kinds.gpu_instances" "gpu" { cluster = cluster.cluster_name,
+    group = gpu.group_name, count = 2, instance_type = "g6.12xlarge", vpc_id = vpc.id,
+    subnet_id = private_a.id, security_groups = { efa.id } })
+  add(require "rtl.kinds.addons_active" "all" { cluster = cluster.cluster_name,
+    names = { "vpc-cni", "coredns" }, after = gpu })
   local pods = add(K.iam_role "pods" { service = "pods.eks.amazonaws.com", inline = {
     checkpoints = { Version = "2012-10-17", Statement = array { { Effect = "Allow",
       Action = array { "s3:GetObject" }, Resource = "arn:aws:s3:::ckpt/*" } } } } })
@@ -130,7 +135,7 @@ describe("the AWS kinds against moto behind the judge", function ()
     local result = with("run-1", function (ctx)
       local p = plan.read(declare(), ctx, { kinds = kinds })
       assert.same({}, p.problems)
-      assert.equal(#p.changes, p.counts.create)
+      assert.equal(#p.changes, p.counts.create + p.counts.check)
       return assert(plan.apply(p, ctx))
     end)
     assert.same({}, result.blocked)

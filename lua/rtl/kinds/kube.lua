@@ -5,6 +5,7 @@ local err = require "rtl.err"
 local errors = require "rtl.aws.errors"
 local keys = require "rtl.keys"
 local support = require "rtl.kinds.support"
+local task = require "rtl.task"
 
 local M = {}
 
@@ -63,8 +64,18 @@ local function goes_with_cluster(ctx)
   return false
 end
 
+local PATIENCE = 10 -- seconds for an API that may be gone to answer a look
+
+-- Nobody answers there: remembered in the context, so that only the first look waits for it.
+local function out_of_reach(ctx, failure)
+  local away = failure.code:match("^RTL%-NET%-") or failure.code == "RTL-TASK-001"
+  if away then ctx.no_kubernetes = true end
+  return away ~= nil
+end
+
 --- Runs `act(client)` of a delete; without a cluster there is nothing to delete.
 function M.delete(ctx, act)
+  if ctx.no_kubernetes and goes_with_cluster(ctx) then return true end
   local client, failure = ctx:k8s()
   if not client then
     if failure.absent or goes_with_cluster(ctx) then return true end
@@ -72,18 +83,19 @@ function M.delete(ctx, act)
   end
   local done, refused = act(client)
   if done or is_absent(refused) then return true end
-  local unreachable = refused.code:match("^RTL%-NET%-") and goes_with_cluster(ctx)
-  if unreachable then return true end
+  if out_of_reach(ctx, refused) and goes_with_cluster(ctx) then return true end
   return nil, refused
 end
 
 --- For find(): the objects of a kind with our label, or an empty array where there is no cluster,
 -- no such kind, or no way in: a teardown without a ledger goes on with AWS then.
 function M.ours(ctx, kind)
-  if not ctx.k8s_of then return {} end
+  if not ctx.k8s_of or ctx.no_kubernetes then return {} end
   local client = ctx:k8s()
   if not client then return {} end
-  local list = client:list(kind, { namespace = false, labels = M.LABEL .. "=" .. ctx.deployment })
+  local list, failure = task.deadline(PATIENCE, client.list, client, kind,
+    { namespace = false, labels = M.LABEL .. "=" .. ctx.deployment })
+  if not list then out_of_reach(ctx, failure) end
   return list and list.items or {}
 end
 

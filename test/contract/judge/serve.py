@@ -16,7 +16,8 @@ os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
 
 import moto.iam.models
 from moto.server import ThreadedMotoServer
-from judge import Handler, Judge, Server, parse_options
+from judge import Handler, Server, parse_options
+from judge_eks import EksJudge
 
 IDLE = 300  # seconds without a connection after which nobody is there any more
 POLICIES = ("AmazonEKS", "AmazonEC2ContainerRegistry", "AmazonSSMManaged", "AmazonS3")
@@ -43,7 +44,7 @@ def main():
     moto_server.start()
     host, port = moto_server.get_host_and_port()
     upstream = f"http://{host}:{port}"
-    Handler.judge = Judge(parse_options(["--port", "0", "--upstream", upstream, *sys.argv[1:]]))
+    Handler.judge = EksJudge(parse_options(["--port", "0", "--upstream", upstream, *sys.argv[1:]]))
     server = Server(("127.0.0.1", 0), WatchedHandler)
     Handler.stop = lambda _: threading.Thread(target=server.shutdown).start()
     print(json.dumps({"url": f"http://127.0.0.1:{server.server_port}", "moto": upstream}), flush=True)
