@@ -47,7 +47,8 @@ local function read_one(run, client, node, i)
   if not made then return nil, failure end
   local _ <close> = setmetatable({}, { __close = function ()
     task.shield(20, function ()
-      client:delete("Pod", name, { namespace = namespace, grace = 1, missing_ok = true, wait = 15 })
+      client:delete("Pod", name, { namespace = namespace, grace = 1, missing_ok = true })
+      client:wait("Pod", name, { namespace = namespace, deleted = true, timeout = 15 })
     end)
   end })
   local done, late = client:wait("Pod", name, { namespace = namespace, timeout = PATIENCE,

@@ -41,9 +41,9 @@ local function selection(run)
     return selected
   end
   local first = options.from and step_named(run, options.from, "from").number or 1
-  local last = options.to and step_named(run, options.to, "to").number or #run.recipe.steps
+  local final = options.to and step_named(run, options.to, "to").number or #run.recipe.steps
   for _, step in ipairs(run.recipe.steps) do
-    selected[step.name] = step.number >= first and step.number <= last
+    selected[step.name] = step.number >= first and step.number <= final
   end
   return selected
 end
