@@ -113,11 +113,15 @@ describe("an AWS client in trouble", function ()
   end)
 
   it("ends with the service's own error when trouble stays", function ()
-    server:fault { match = "eks:ListClusters", ["do"] = "throttle", times = 3 }
+    server:fault { match = "eks:ListClusters", ["do"] = "500", times = 3 }
     local out, e = session:client("eks"):list_clusters {}
     assert.is_nil(out)
-    assert.equal("TooManyRequestsException", e.code)
-    assert.is_true(aws.errors.throttled(e))
+    assert.equal("InternalFailure", e.code)
     assert.equal(3, count_of "eks:ListClusters")
+    server:fault { match = "ssm:GetParameter", ["do"] = "throttle", times = 8 }
+    out, e = session:client("ssm"):get_parameter { Name = "n" }
+    assert.is_nil(out)
+    assert.is_true(aws.errors.throttled(e))
+    assert.equal(8, count_of "ssm:GetParameter")
   end)
 end)

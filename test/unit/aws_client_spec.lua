@@ -142,13 +142,24 @@ describe("an AWS client", function ()
     assert.equal(7, fake.now)
   end)
 
-  it("gives up after three attempts, with the last error", function ()
-    fake.answers = { json_error("ThrottlingException"), json_error("ThrottlingException"),
-      json_error("ThrottlingException") }
+  it("gives up after three attempts, or eight when throttled, with the last error", function ()
+    local failures = {}
+    for i = 1, 3 do failures[i] = json_error("InternalServerError", 500) end
+    fake.answers = failures
     local out, e = client("ssm"):get_parameter { Name = "n" }
     assert.is_nil(out)
+    assert.equal("InternalServerError", e.code)
+    assert.equal(3, #fake.requests)
+    for i = 1, 8 do failures[i] = json_error "ThrottlingException" end
+    out, e = client("ssm"):get_parameter { Name = "n" }
+    assert.is_nil(out)
+    assert.equal(0, #fake.answers)
     assert.equal("ThrottlingException", e.code)
     assert.is_true(e.throttled and e.retryable)
+    failures[1], failures[2] = json_error "ThrottlingException", json_error "SlowDown"
+    out = client("ssm", { attempts = 2 }):get_parameter { Name = "n" }
+    assert.is_nil(out)
+    assert.equal(0, #fake.answers)
     assert.equal("ssm:GetParameter: m (ThrottlingException, HTTP 400)", tostring(e))
     assert.equal("get_parameter", e.operation)
   end)
@@ -224,6 +235,7 @@ describe("an AWS client", function ()
     fake.answers = { ec2_error("ExpiredToken"), ec2_error("ExpiredToken") }
     local _, e = ec2:describe_vpcs {}
     assert.is_true(aws.errors.expired(e))
+    assert.truthy(e.hint:find "get new ones")
   end)
 
   it("corrects a wrong clock by the Date of an answer, and forgets it when it is right", function ()

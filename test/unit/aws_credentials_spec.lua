@@ -190,8 +190,8 @@ describe("the credential chain", function ()
 
   it("shows the token of an SSO login to the portal", function ()
     file("config", "[sso-session corp]\nsso_region = eu-west-1\n"
-      .. "sso_start_url = https://corp/start\n[profile dev]\nsso_session = corp\nsso_account_id = 123456789012\n"
-      .. "sso_role_name = Admin\n")
+      .. "sso_start_url = https://corp/start\n[profile dev]\nsso_session = corp\n"
+      .. "sso_account_id = 123456789012\nsso_role_name = Admin\n")
     local cache = fs.join(home, ".aws", "sso", "cache")
     assert(fs.mkdirs(cache))
     local function login(name, token, ends, url)

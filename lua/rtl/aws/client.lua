@@ -100,16 +100,26 @@ local function judge(self, call, e, seen)
   return e.retryable and "retry" or nil
 end
 
-local function finish(self, call, e)
-  if e.code == "RTL-NET-001" and not self.endpoint.own then
-    e.hint = ("is '%s' a region?"):format(self.region)
+-- What a person may try.
+local function hint_of(self, call, e)
+  if call.once and e.sent then return "it may have taken effect: look before doing it again" end
+  if errors.expired(e) then return "the keys have expired: get new ones, then run this again" end
+  if e.code == "InvalidClientTokenId" or e.code == "UnrecognizedClientException" then
+    return "AWS does not know the access key id, or it is not active"
   end
+  if e.code == "SignatureDoesNotMatch" or e.code == "InvalidSignatureException" then
+    return "the secret access key is not the one of this access key id"
+  end
+  if e.code == "RTL-NET-001" and not self.endpoint.own then
+    return ("is '%s' a region?"):format(self.region)
+  end
+end
+
+local function finish(self, call, e)
   e.service, e.operation = call.op.service.name, call.op.key
   e.doing = e.doing and e.doing ~= call.op.action and call.op.action .. " (" .. e.doing .. ")"
     or call.op.action
-  if call.once and e.sent then
-    e.hint = e.hint or "it may have taken effect: look before doing it again"
-  end
+  e.hint = e.hint or hint_of(self, call, e)
   return nil, e
 end
 
@@ -124,7 +134,7 @@ local function run(self, call)
     end
     local verdict = seen and judge(self, call, e, seen)
     if verdict == "retry" then
-      spent = attempt < self.bucket.attempts and self.bucket:take(e) or nil
+      spent = not self.bucket:ended(attempt, e) and self.bucket:take(e) or nil
       if not spent then return finish(self, call, e) end
       retry.wait(attempt - 1, tonumber(seen.headers and seen.headers["retry-after"]))
       attempt = attempt + 1

@@ -1,5 +1,6 @@
---- The standard retry mode: three attempts, full jitter, and a bucket of tokens that empties when a
--- service is down, so that a client does not hammer it.
+--- The standard retry mode: three attempts (eight when the service only asks for patience), full
+-- jitter, and a bucket of tokens that empties when a service is down, so that a client does not
+-- hammer it.
 
 local entropy = require "rtl.entropy"
 local task = require "rtl.task"
@@ -11,10 +12,18 @@ bucket.__index = bucket
 
 local CAPACITY, COST, COST_TIMEOUT = 500, 5, 10
 local LONGEST = 20
+local ATTEMPTS, PATIENT = 3, 8
 
---- A new bucket. `attempts` (default 3) counts the first one.
+--- A new bucket. `attempts` counts the first one (default 3; 8 for throttling).
 function M.new(attempts)
-  return setmetatable({ tokens = CAPACITY, attempts = attempts or 3 }, bucket)
+  return setmetatable({
+    tokens = CAPACITY, attempts = attempts or ATTEMPTS, patient = attempts or PATIENT,
+  }, bucket)
+end
+
+-- Whether attempt `n` was the last that an error like `e` allows.
+function bucket:ended(n, e)
+  return n >= (e.throttled and self.patient or self.attempts)
 end
 
 -- What an attempt after this error costs; nil when the bucket has not enough.
