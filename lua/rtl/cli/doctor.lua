@@ -2,9 +2,9 @@
 
 local err = require "rtl.err"
 local exit = require "rtl.cli.exit"
+local fork = require "rtl.cli.fork"
 local fs = require "rtl.fs"
 local host = require "rtl.native.host"
-local init = require "rtl.cli.init"
 local output = require "rtl.cli.output"
 local process = require "rtl.process"
 local state = require "rtl.recipe.state"
@@ -53,7 +53,7 @@ local function check_settings()
 end
 
 local function check_fork()
-  local stamp = init.stamp(".")
+  local stamp = fork.stamp(".")
   if not stamp then return fine("no fork in ./recipes") end
   local crypto = require "rtl.native.crypto"
   local changed, missing = 0, 0

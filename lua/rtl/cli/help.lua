@@ -7,6 +7,7 @@ local host = require "rtl.native.host"
 local load_file = require "rtl.recipe.load"
 local nearest = require "rtl.nearest"
 local output = require "rtl.cli.output"
+local text = require "rtl.recipe.text"
 
 local M = {}
 
@@ -14,8 +15,8 @@ local M = {}
 -- their name, "rtl.task.spawn(f, …)".
 function M.index()
   local entries = {}
-  for name, text in (host.embedded("help.txt") or ""):gmatch("\1([^\n]*)\n([^\1]*)") do
-    entries[#entries + 1] = { name = name, text = text:gsub("%s+$", "") }
+  for name, doc in (host.embedded("help.txt") or ""):gmatch("\1([^\n]*)\n([^\1]*)") do
+    entries[#entries + 1] = { name = name, text = doc:gsub("%s+$", "") }
   end
   return entries
 end
@@ -24,12 +25,15 @@ local function bare(name)
   return (name:gsub("%s*[%(→].*$", ""))
 end
 
-local function indent(text)
-  return (("  " .. text):gsub("\n", "\n  "):gsub("\n  \n", "\n\n"))
+local function indent(block)
+  return (("  " .. block):gsub("\n", "\n  "):gsub("\n  \n", "\n\n"))
 end
 
-local function first_line(text)
-  return (text:match("^[^\n]*"))
+-- The first sentence, on one line of a page.
+local function first_sentence(doc)
+  local line = doc:match("^(.-)\n\n") or doc
+  line = line:gsub("%s+", " ")
+  return text.cut(line:match("^(.-[.])%s") or line:match("^(.-):%s") or line, 72)
 end
 
 local function overview()
@@ -42,16 +46,16 @@ local function overview()
   table.move({ "", "Modules (rtl help MODULE):" }, 1, 2, #lines + 1, lines)
   for _, entry in ipairs(M.index()) do
     if entry.name:match("^rtl%.[%w_]+$") then
-      lines[#lines + 1] = ("  %-24s %s"):format(entry.name, first_line(entry.text))
+      lines[#lines + 1] = ("  %-24s %s"):format(entry.name, first_sentence(entry.text))
     end
   end
   output.lines(lines)
   return exit.done
 end
 
-local function docstring(text)
+local function docstring(source)
   local lines = {}
-  for line in text:gmatch("[^\n]*") do
+  for line in source:gmatch("[^\n]*") do
     local doc = line:match("^%-%-%-? ?(.*)")
     if not doc then break end
     lines[#lines + 1] = doc

@@ -12,6 +12,7 @@ local output = require "rtl.cli.output"
 local M = {}
 
 local COMMANDS = { "help", "explain", "init", "tour", "doctor" }
+local MODULES = { init = "fork" } -- where the module has another name than the command
 
 local function is_command(word)
   for _, command in ipairs(COMMANDS) do
@@ -95,7 +96,7 @@ local function dispatch(args)
   elseif word:match("^%-") then
     return bad_option(word)
   elseif is_command(word) then
-    return require("rtl.cli." .. word).run(rest)
+    return require("rtl.cli." .. (MODULES[word] or word)).run(rest)
   end
   return run_file(word, rest)
 end

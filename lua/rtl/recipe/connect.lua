@@ -30,7 +30,8 @@ local function session_of(values, region)
 end
 
 local function who_is(session, identity)
-  local role = identity.arn:match("assumed%-role/([^/]+)") or identity.arn:match(":([^:]+)$")
+  local role = identity.arn:match("assumed%-role/([^/]+)")
+  role = role and "role " .. role or identity.arn:match(":([^:]+)$"):gsub("/", " ", 1)
   local described = session.describe and session:describe() or {}
   local profile = described.profile and (" (profile %s)"):format(described.profile) or ""
   return ("account …%s · %s%s"):format(identity.account:sub(-4), role, profile)

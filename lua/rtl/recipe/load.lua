@@ -27,19 +27,23 @@ local function in_binary(path)
   return { path = path, folder = path:match("^(.*)/[^/]*$") or ROOT, embedded = true, text = text }
 end
 
---- The names of the recipes in ./recipes and in the binary, sorted.
+--- The names of the recipes in ./recipes and in the binary, sorted: files that begin with a
+-- docstring (settings.lua, which they share, does not).
 function M.names()
   local seen, names = {}, {}
-  local function see(name)
-    if name and not seen[name] then
+  local function see(name, text)
+    if name and not seen[name] and text:match("^%-%-%- ") then
       seen[name] = true
       names[#names + 1] = name
     end
   end
   for _, path in ipairs(host.embedded_names(ROOT .. "/")) do
-    see(path:match("^recipes/([^/]+)%.lua$"))
+    see(path:match("^recipes/([^/]+)%.lua$"), host.embedded(path))
   end
-  for _, entry in ipairs(fs.list(ROOT) or {}) do see(entry:match("^([^/]+)%.lua$")) end
+  for _, entry in ipairs(fs.list(ROOT) or {}) do
+    local name = entry:match("^([^/]+)%.lua$")
+    if name then see(name, fs.read(fs.join(ROOT, entry)) or "") end
+  end
   table.sort(names)
   return names
 end
