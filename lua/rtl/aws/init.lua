@@ -177,7 +177,8 @@ function session:describe()
   who, failure = self:identity()
   if not who then return nil, failure end
   return {
-    source = creds.source, profile = self.profile, region = self.region,
+    source = creds.source, profile = creds.source:find "^profile " and self.profile or nil,
+    region = self.region,
     region_source = self.region_source, access_key_id = creds.access_key_id,
     expires = creds.expires, account = who.account, arn = who.arn, partition = who.partition,
   }
