@@ -287,13 +287,27 @@ local function has_query(fixed, query)
   return true
 end
 
+-- How many members of the query an operation demands; nil if one of them is not there.
+local function demanded(op, query)
+  local count = 0
+  for _, member in ipairs(op.input.members) do
+    if member.where == "query" and member.required then
+      if query[member.wire_in] == nil then return nil end
+      count = count + 1
+    end
+  end
+  return count
+end
+
 local function rank_of(op, method, path, query)
   if op.method ~= method then return nil end
   local template, fixed = op.path:match "^([^?]*)%??(.*)$"
   local labels, count = match_path(template, path)
   if not labels or not has_query(fixed, query) then return nil end
+  local required = demanded(op, query)
+  if not required then return nil end
   local literal = select(2, fixed:gsub("[^&]+", ""))
-  return literal * 100 - (count or 0), labels
+  return (literal + required) * 100 - (count or 0), labels
 end
 
 --- Which operation of a rest service a request is for.

@@ -166,6 +166,19 @@ function M.open(world, keys)
   require "rtl.rehearse.aws.iam".open(world)
 end
 
+--- The operations that the world answers: array of "SERVICE:OPERATION", sorted.
+function M.answered()
+  local list = {}
+  for _, name in ipairs(model.services()) do
+    local operations = model.service(name).operations
+    for key in pairs(handlers_of(name)) do
+      if operations[key] then list[#list + 1] = name .. ":" .. key end
+    end
+  end
+  table.sort(list)
+  return list
+end
+
 --- What stands in the account that a call made: array of { service, kind, id, region }.
 function M.standing(world)
   local list = {}
