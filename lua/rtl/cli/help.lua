@@ -33,7 +33,7 @@ end
 local function first_sentence(doc)
   local line = doc:match("^(.-)\n\n") or doc
   line = line:gsub("%s+", " ")
-  return text.cut(line:match("^(.-[.])%s") or line:match("^(.-):%s") or line, 72)
+  return text.cut(line:match("^(.-[.])%s") or line, 74)
 end
 
 local function overview()
