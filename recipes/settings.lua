@@ -27,9 +27,7 @@ return {
   { group = "Network", name = "vpc_cidr", type = "cidr", default = "10.42.0.0/16",
     help = "addresses of the VPC" },
   { group = "Network", name = "vpc_id", type = "string", default = "", match = "^vpc%-%x+$",
-    wanted = "a VPC id", help = "a VPC to use instead of making one; needs both subnet lists" },
-  { group = "Network", name = "public_subnets", type = "string", list = true, default = "",
-    help = "subnets of vpc_id with a route to the internet" },
+    wanted = "a VPC id", help = "a VPC to use instead of making one; needs private_subnets" },
   { group = "Network", name = "private_subnets", type = "string", list = true, default = "",
     help = "subnets of vpc_id for the nodes, in two zones; the first one's zone is the GPUs'" },
 

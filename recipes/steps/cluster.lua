@@ -212,9 +212,19 @@ local function choose_region(run, ranked)
   end
 end
 
+-- The zone of the first given subnet, which is the GPUs', or nil where subnets are made.
+local function given_zone(run)
+  local ids = run.settings.private_subnets
+  if #ids == 0 then return nil end
+  local answer = assert(run:aws("ec2"):describe_subnets { SubnetIds = ids })
+  for _, found in ipairs(answer.Subnets) do
+    if found.SubnetId == ids[1] then return found.AvailabilityZoneId end
+  end
+end
+
 local function choose(run)
-  local cluster = or_nil(run.settings.use_cluster)
-  run.facts.choice = assert(capacity.choose(run.ctx, run.facts.ranked, { cluster = cluster }))
+  run.facts.choice = assert(capacity.choose(run.ctx, run.facts.ranked, {
+    cluster = or_nil(run.settings.use_cluster), zone = given_zone(run) }))
 end
 
 return {

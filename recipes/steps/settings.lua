@@ -35,7 +35,7 @@ local function check_network(run)
     run:fail { code = "RTL-STEP-002", exit = "usage",
       message = ("vpc_id is given with %d private subnets; two are needed"):format(
         #s.private_subnets) }
-  elseif s.vpc_id == "" and (#s.private_subnets > 0 or #s.public_subnets > 0) then
+  elseif s.vpc_id == "" and #s.private_subnets > 0 then
     run:fail { code = "RTL-STEP-002", exit = "usage",
       message = "subnets are given without the vpc_id that they are in" }
   end

@@ -1,4 +1,5 @@
 local clock = require "rtl.clock"
+local fs = require "rtl.fs"
 local instances = require "rtl.kinds.instances"
 local load_file = require "rtl.recipe.load"
 local plan = require "rtl.plan"
@@ -81,6 +82,24 @@ describe("the deploy recipe", function ()
     assert.equal(1, all["gpu_instances/gpu"].fields.efa)
     assert.same({ ["nvidia.com/gpu"] = 4, ["vpc.amazonaws.com/efa"] = 1 },
       all["gpu_nodes/all"].fields.allocatable)
+  end)
+
+  it("has no setting that nothing reads", function ()
+    local all = {}
+    for _, name in ipairs { "recipes", "recipes/steps", "lua/rtl/recipe" } do
+      for _, entry in ipairs(fs.list(name)) do
+        local path = fs.join(name, entry)
+        if path:match("%.lua$") and path ~= "recipes/settings.lua" then
+          all[#all + 1] = assert(fs.read(path))
+        end
+      end
+    end
+    local text, unread = table.concat(all), {}
+    for _, name in ipairs(recipe.open(assert(load_file.find("recipes/deploy.lua"))).set:names()) do
+      local read = text:find("%." .. name .. "%f[^%w_]") or text:find('"' .. name .. '"', 1, true)
+      if not read then unread[#unread + 1] = name end
+    end
+    assert.same({}, unread)
   end)
 
   it("gives the same graph whatever the order of the step files", function ()
