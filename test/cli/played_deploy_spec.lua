@@ -82,6 +82,31 @@ describe("a played deploy", function ()
     assert.matches("gpu-workers-use2-az3", ran.stdout, 1, true)
   end)
 
+  it("into a given VPC uses it, and never deletes it", function ()
+    local first = play({ "--rehearse", "recipes/deploy.lua", "--to", "cluster" }).stdout
+    local vpc = first:match("vpc ray%-train +made +%w+ +(vpc%-%x+)")
+    local a, b = first:match("subnet private.-(subnet%-%x+).-subnet private.-(subnet%-%x+)")
+    local words = { "--rehearse", "recipes/deploy.lua", "--name", "guest", "--vpc-id", vpc,
+      "--private-subnets", a .. "," .. b, "--to", "cluster" }
+    local ran = play(words)
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    assert.matches("given: " .. vpc, ran.stdout, 1, true)
+    local gone = play { "--rehearse", "recipes/teardown.lua", "--name", "guest" }
+    assert.equal(0, gone.status, gone.stdout .. gone.stderr)
+    assert.is_nil(gone.stdout:find(vpc, 1, true))
+    assert.matches(vpc, play({ "--rehearse", "recipes/status.lua" }).stdout, 1, true)
+  end)
+
+  it("in the second of two regions, when the first can't hold it, says so to the end", function ()
+    local ran = play { "--rehearse", "recipes/deploy.lua", "-r", "us-east-2,us-west-2", "--zones",
+      "usw2-az2", "--to", "cluster" }
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    assert.matches("recipes/teardown.lua --region us-west-2", ran.stdout, 1, true)
+    local gone = play { "--rehearse", "recipes/teardown.lua", "--region", "us-west-2" }
+    assert.equal(0, gone.status, gone.stdout .. gone.stderr)
+    assert.is_nil(gone.stdout:find("Removed  0 things", 1, true))
+  end)
+
   it("that dies goes on where it was", function ()
     for _, call in ipairs { "20", "70" } do
       local world = "killed,call=" .. call .. ",name=w" .. call

@@ -196,7 +196,9 @@ function M.command(run, recipe)
   for _, row in ipairs(settings.report(run.settings)) do
     for _, name in ipairs(NAMING) do
       if row.name == name and not is_default(run.settings, name) then
-        parts[#parts + 1] = "--" .. name:gsub("_", "-") .. " " .. row.text
+        -- Of several regions, the one that the run is in.
+        local value = name == "region" and run.region or row.text
+        parts[#parts + 1] = "--" .. name:gsub("_", "-") .. " " .. value
       end
     end
   end
