@@ -29,6 +29,7 @@ describe("AWS, as moto plays it,", function ()
     server:reset()
     assert.same({}, report.problems)
     assert.same({}, report.repeated_creates_without_token)
+    assert.same({}, report.guessed)
   end)
 
   it("says who the caller is and where the keys came from", function ()
@@ -318,18 +319,26 @@ describe("AWS, as moto plays it,", function ()
   end)
 
   it("makes a cluster with groups, add-ons and access", function ()
-    local eks = client "eks"
+    local ec2, eks = client "ec2", client "eks"
+    local vpc = ok(ec2:create_vpc { CidrBlock = "10.42.0.0/16" }).Vpc.VpcId
+    local subnets = {}
+    for i = 1, 2 do
+      subnets[i] = ok(ec2:create_subnet {
+        VpcId = vpc, CidrBlock = ("10.42.%d.0/24"):format(i),
+      }).Subnet.SubnetId
+    end
     local cluster = ok(eks:create_cluster {
       name = "demo", roleArn = "arn:aws:iam::123456789012:role/cluster", version = "1.33",
-      resourcesVpcConfig = { subnetIds = { "subnet-1", "subnet-2" }, endpointPrivateAccess = true },
+      resourcesVpcConfig = { subnetIds = subnets, endpointPrivateAccess = true },
       accessConfig = { authenticationMode = "API" }, bootstrapSelfManagedAddons = false,
       upgradePolicy = { supportType = "STANDARD" }, tags = { ["rtl:deployment"] = "demo" },
     }).cluster
     assert.equal("demo", cluster.name)
+    assert.equal(vpc, cluster.resourcesVpcConfig.vpcId)
     ok(eks:wait("cluster_active", { name = "demo" }, { delay = 0 }))
     assert.same({ "demo" }, ok(eks:all("list_clusters", {})))
     local group = ok(eks:create_nodegroup {
-      clusterName = "demo", nodegroupName = "system", subnets = { "subnet-1" },
+      clusterName = "demo", nodegroupName = "system", subnets = { subnets[1] },
       nodeRole = "arn:aws:iam::123456789012:role/node",
       scalingConfig = { minSize = 1, maxSize = 1, desiredSize = 1 },
       labels = { role = "system" },

@@ -43,6 +43,8 @@ from judge_model import Catalog, Decoder, check_checksums, reserialise, validate
 from judge_signature import Request, check_signature, split_pairs
 from judge_state import NOW, AwsError, World, guess, serialise_error, serialise_output
 
+OWN = "answered by the judge"
+GUESSED = re.compile("upstream cannot").match
 HOP_HEADERS = {
     "connection",
     "keep-alive",
@@ -281,7 +283,7 @@ class Judge:
             with self.lock:
                 local = self.world.answer(entry["service"], op, p, entry["region"] or "us-east-1")
                 if local is not None:
-                    entry["notes"].append("answered by the judge")
+                    entry["notes"].append(OWN)
                     self.learn(local)
                     return serialise_output(op, protocol, local)
         except (KeyError, TypeError, ValueError, AttributeError) as e:
@@ -407,6 +409,8 @@ class Judge:
                 "notes": dict(
                     collections.Counter(f"{name(e)}: {n}" for e in entries for n in e["notes"])
                 ),
+                "own": sorted({name(e) for e in entries if OWN in e["notes"]}),
+                "guessed": sorted({name(e) for e in entries if any(map(GUESSED, e["notes"]))}),
                 "connections": len(used),
                 "requests_per_connection": [used[c] for c in sorted(used)],
                 "duplicated_creates": [
