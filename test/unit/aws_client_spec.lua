@@ -238,6 +238,16 @@ describe("an AWS client", function ()
     assert.truthy(e.hint:find "get new ones")
   end)
 
+  it("says of each call what was being done, also when all lack credentials", function ()
+    local failure = err.new { code = "RTL-CRED-002", message = "no AWS credentials found" }
+    local ec2 = client("ec2", { credentials = credentials.new(function () return nil, failure end) })
+    for _ = 1, 2 do
+      local _, e = ec2:describe_vpcs {}
+      assert.equal("ec2:DescribeVpcs: no AWS credentials found (RTL-CRED-002)", tostring(e))
+    end
+    assert.equal(0, #fake.requests)
+  end)
+
   it("corrects a wrong clock by the Date of an answer, and forgets it when it is right", function ()
     local late = ec2_error("RequestTimeTooSkewed")
     late.headers = { Date = value.http_date(fake.start + 3600) }

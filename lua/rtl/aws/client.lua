@@ -52,12 +52,19 @@ local function sign(self, op, request, url, creds)
   return table.move(added, 1, #added, #headers + 1, headers)
 end
 
+-- A failure of the credentials is one object for all calls that wait for them: each gets its own.
+local function own(failure)
+  local copy = {}
+  for key, field in pairs(failure) do copy[key] = field end
+  return err.new(copy)
+end
+
 -- One attempt: the answer's table, or nil and an error. `call` is {op, request, url, once}.
 local function send(self, call)
   local creds, failure
   if not call.op.unsigned then
     creds, failure = self.credentials:get()
-    if not creds then return nil, failure end
+    if not creds then return nil, own(failure) end
   end
   local started = clock.utc()
   local res, lost = wire.request {
