@@ -240,7 +240,8 @@ describe("an AWS client", function ()
 
   it("says of each call what was being done, also when all lack credentials", function ()
     local failure = err.new { code = "RTL-CRED-002", message = "no AWS credentials found" }
-    local ec2 = client("ec2", { credentials = credentials.new(function () return nil, failure end) })
+    local provider = credentials.new(function () return nil, failure end)
+    local ec2 = client("ec2", { credentials = provider })
     for _ = 1, 2 do
       local _, e = ec2:describe_vpcs {}
       assert.equal("ec2:DescribeVpcs: no AWS credentials found (RTL-CRED-002)", tostring(e))
