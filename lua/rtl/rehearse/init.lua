@@ -61,6 +61,14 @@ local function from_journal(head, records)
   return world, spec
 end
 
+--- The world that a journal tells of, for tests: it is not gone on with. `path` as journal.path
+-- gives it. Returns the world, or nil and RTL-WORLD-002.
+function M.recall(path)
+  local head, records = journal.read(path)
+  if not head then return nil, records end
+  return (from_journal(head, records))
+end
+
 local function another_stands(standing)
   return err.fail {
     code = "RTL-WORLD-004", exit = "usage",

@@ -5,6 +5,8 @@
 -- to the disk each time, since what it keeps is a play: after a power cut the play may be behind,
 -- never out of order.
 
+local array = require "rtl.array"
+local crypto = require "rtl.native.crypto"
 local err = require "rtl.err"
 local fs = require "rtl.fs"
 local json = require "rtl.native.json"
@@ -36,9 +38,29 @@ function M.open(path, head)
   return journal
 end
 
+local BYTES = "$bytes"
+
+-- Strings that are no UTF-8 (a file on its way into a pod) stand as base64 in JSON.
+local function packed(value)
+  if type(value) == "string" then
+    return utf8.len(value) and value or { [BYTES] = crypto.base64_encode(value) }
+  end
+  if type(value) ~= "table" then return value end
+  local out = {}
+  for key, item in next, value do out[key] = packed(item) end
+  return array.is(value) and array(out) or out
+end
+
+local function unpacked(value)
+  if type(value) ~= "table" then return value end
+  if value[BYTES] then return crypto.base64_decode(value[BYTES]) end
+  for key, item in next, value do value[key] = unpacked(item) end
+  return value
+end
+
 --- Appends one record.
 function Journal:append(record)
-  assert(self.handle:append(json.encode(record) .. "\n", true))
+  assert(self.handle:append(json.encode(packed(record)) .. "\n", true))
 end
 
 --- Closes the file; further appends raise.
@@ -51,7 +73,7 @@ local function decode_lines(text)
   for line in text:gmatch "([^\n]*)\n" do
     local record, e = json.decode(line)
     if not record then return nil, e end
-    records[#records + 1] = record
+    records[#records + 1] = unpacked(record)
   end
   return records
 end

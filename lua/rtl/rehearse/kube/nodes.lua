@@ -105,7 +105,8 @@ function M.ready(node)
   return found ~= nil and found.status == "True"
 end
 
-local function get_ready(kube, name)
+--- Makes a node Ready, as the kubelet does when the CNI is there.
+function M.get_ready(kube, name)
   local node = kube.store:get(kube.nodes, nil, name)
   if not node or M.ready(node) then return end
   kube.store:edit(kube.nodes, node, function (copy)
@@ -145,7 +146,9 @@ function M.pod_ready(kube, pod)
   local machine = kube.machines[name]
   if not machine then return end
   if pod.spec.containers[1].image:find("amazon-k8s-cni", 1, true) then
-    kube.world:after(kube.world:spread(1, 3, "cni", name), function () get_ready(kube, name) end)
+    kube.world:after(kube.world:spread(1, 3, "cni", name), function ()
+      M.get_ready(kube, name)
+    end)
   end
   local resource, field = plugin_of(pod)
   if resource and machine[field] > 0 then

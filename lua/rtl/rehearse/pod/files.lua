@@ -3,6 +3,8 @@
 
 local M = {}
 
+local ZEROS = 8 << 20 -- what is there to read of /dev/zero
+
 local Files = {}
 Files.__index = Files
 
@@ -27,6 +29,7 @@ end
 function Files:read(path, cwd)
   path = self:resolve(path, cwd)
   if path == "/dev/null" then return "" end
+  if path == "/dev/zero" then return ("\0"):rep(ZEROS) end
   local text = self.written[path]
   if text ~= nil then return text end
   local shown = self.shown[path]
