@@ -123,7 +123,7 @@ describe("a played deploy", function ()
 
   it("gives the same events, byte for byte, in every process", function ()
     local first
-    for i = 1, 5 do
+    for i = 1, 20 do
       local folder = fs.join(state, tostring(i))
       local ran = program.rtl({ "--rehearse=calm,seed=7", "recipes/deploy.lua", "--json" },
         { state = folder })
