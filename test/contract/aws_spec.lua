@@ -518,6 +518,24 @@ describe("AWS, as moto plays it,", function ()
     assert.is_true(aws.errors.not_found(failure))
   end)
 
+  it("signs with the temporary keys of a role, its token included", function ()
+    local keys = ok(client("sts"):assume_role {
+      RoleArn = "arn:aws:iam::123456789012:role/admin", RoleSessionName = "rtl",
+      DurationSeconds = 900,
+    }).Credentials
+    assert.is_true(keys.Expiration > require("rtl.clock").utc())
+    local as_role = server:session { credentials = {
+      access_key_id = keys.AccessKeyId, secret_access_key = keys.SecretAccessKey,
+      session_token = keys.SessionToken,
+    } }
+    assert.truthy(ok(as_role:identity()).arn:find "assumed%-role/admin/rtl")
+    local token = ok(aws.eks_token(as_role, "demo"))
+    local body = server:post("verify", {
+      token = require("rtl.native.secret").reveal(token), cluster = "demo",
+    })
+    assert.same({}, require("rtl.native.json").decode(body).problems)
+  end)
+
   it("makes a token that names the cluster", function ()
     local token = ok(aws.eks_token(session, "demo"))
     local body = server:post("verify", {
