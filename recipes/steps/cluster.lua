@@ -45,43 +45,50 @@ local function place_of(zone_id)
   return (tonumber(zone_id:match("az(%d+)$")) - 1) % 8
 end
 
--- The zones to have subnets in: the network's, and the GPUs' if it is another one.
-local function zones_of(choice)
-  local zones = {}
-  for i, zone in ipairs(choice.network) do zones[i] = zone.zone_id end
-  if choice.extra then zones[#zones + 1] = choice.gpu.zone_id end
-  return zones
+-- The subnets of one zone; a public one where the NAT gateway or a load balancer may stand.
+local function declare_subnets(run, net, zone, is_public)
+  local cidr, place = run.settings.vpc_cidr, place_of(zone)
+  local public = is_public and run:declare(subnet("public-" .. zone) { vpc_id = net.id,
+    zone_id = zone, cidr = sixteenth(cidr, place), public = true })
+  local private = run:declare(subnet("private-" .. zone) { vpc_id = net.id, zone_id = zone,
+    cidr = sixteenth(cidr, 8 + place) })
+  return private, public
 end
 
--- A VPC of our own: a public and a private subnet in each zone, one NAT gateway in the first.
-local function declare_network(run, zones)
-  local s = run.settings
-  local net = run:declare(vpc(run.deployment) { cidr = s.vpc_cidr })
+-- A VPC of our own: a public and a private subnet in each of the network's two zones, one NAT
+-- gateway in the first. When the GPUs are in a third zone, that has a private subnet, too; the
+-- cluster's zones stay those two, since EKS takes no others later.
+local function declare_network(run, choice)
+  local net = run:declare(vpc(run.deployment) { cidr = run.settings.vpc_cidr })
   local gateway = run:declare(internet_gateway(run.deployment) { vpc_id = net.id })
-  local public, private, public_ids, private_ids = {}, {}, {}, {}
-  for i, zone in ipairs(zones) do
-    public[zone] = run:declare(subnet("public-" .. zone) { vpc_id = net.id, zone_id = zone,
-      cidr = sixteenth(s.vpc_cidr, place_of(zone)), public = true })
-    private[zone] = run:declare(subnet("private-" .. zone) { vpc_id = net.id, zone_id = zone,
-      cidr = sixteenth(s.vpc_cidr, 8 + place_of(zone)) })
-    public_ids[i], private_ids[i] = public[zone].id, private[zone].id
+  local private, private_ids, public_ids = {}, {}, {}
+  for i, zone in ipairs(choice.network) do
+    local inner, outer = declare_subnets(run, net, zone.zone_id, true)
+    private[zone.zone_id], private_ids[i], public_ids[i] = inner, inner.id, outer.id
+  end
+  local through_ids = table.move(private_ids, 1, #private_ids, 1, {})
+  if choice.extra then
+    local zone = choice.gpu.zone_id
+    private[zone] = declare_subnets(run, net, zone, false)
+    through_ids[#through_ids + 1] = private[zone].id
   end
   local address = run:declare(elastic_ip "nat" {})
   local out = run:declare(route_table "public" { vpc_id = net.id, subnets = public_ids,
     routes = { { to = "0.0.0.0/0", gateway = gateway.id } } })
-  local nat = run:declare(nat_gateway(run.deployment) { subnet_id = public[zones[1]].id,
+  local nat = run:declare(nat_gateway(run.deployment) { subnet_id = public_ids[1],
     allocation_id = address.id, after = out })
-  local through = run:declare(route_table "private" { vpc_id = net.id, subnets = private_ids,
+  local through = run:declare(route_table "private" { vpc_id = net.id, subnets = through_ids,
     routes = { { to = "0.0.0.0/0", nat_gateway = nat.id } } })
   run:declare(vpc_endpoint "s3" { vpc_id = net.id, service = "s3", route_tables = { through.id } })
-  return { vpc_id = net.id, private = private, private_ids = private_ids, after = through }
+  return { vpc_id = net.id, private = private, private_ids = private_ids, way_out = { through } }
 end
 
 -- A given VPC: its private subnets, used and checked, in the order given.
 local function given_network(run)
   local s = run.settings
   local net = run:declare(vpc(run.deployment) { cidr = s.vpc_cidr, given = s.vpc_id })
-  return { vpc_id = net.id, private_ids = s.private_subnets, given = s.private_subnets[1] }
+  return { vpc_id = net.id, private_ids = s.private_subnets, given = s.private_subnets[1],
+    way_out = {} }
 end
 
 -- ---- cluster ----
@@ -96,7 +103,7 @@ local function declare_cluster(run, network)
     policies = CLUSTER_POLICIES, given = or_nil(s.cluster_role) })
   local cluster = run:declare(eks_cluster(run.deployment) {
     version = s.kubernetes_version, role_arn = role.arn, subnet_ids = network.private_ids,
-    public_cidrs = s.public_access_cidrs, given = or_nil(s.use_cluster), after = network.after,
+    public_cidrs = s.public_access_cidrs, given = or_nil(s.use_cluster),
   })
   local addons = {}
   for i, name in ipairs(s.addons) do
@@ -106,12 +113,13 @@ local function declare_cluster(run, network)
     run:declare(access_entry(arn:match("[^/:]+$")) { cluster = cluster.cluster_name,
       principal_arn = arn, policy = "AmazonEKSClusterAdminPolicy" })
   end
-  return cluster, addons
+  -- Nodes need add-ons and a way out; the control plane needs neither to be made.
+  return cluster, table.move(network.way_out, 1, #network.way_out, #addons + 1, addons)
 end
 
 -- ---- node groups ----
 
-local function declare_system(run, cluster, role, network, addons)
+local function declare_system(run, cluster, role, network, needs)
   local s = run.settings
   local template = run:declare(launch_template "system" { instance_type = s.system_type,
     disk_gib = s.system_disk, security_groups = { cluster.security_group_id }, efa = 0 })
@@ -120,11 +128,11 @@ local function declare_system(run, cluster, role, network, addons)
     instance_type = s.system_type, count = s.system_count, ami_type = "AL2023_x86_64_STANDARD",
     labels = { role = "system" },
     launch_template_id = template.id, launch_template_version = template.version,
-    after = addons,
+    after = needs,
   })
 end
 
-local function declare_gpu(run, cluster, role, network, addons)
+local function declare_gpu(run, cluster, role, network, needs)
   local s, zone, name = run.settings, run.facts.choice.gpu.zone_id, nodes.group(run)
   local efa = run:declare(security_group "efa" { vpc_id = network.vpc_id, itself = true,
     description = "EFA: all traffic within the group" })
@@ -142,7 +150,7 @@ local function declare_gpu(run, cluster, role, network, addons)
     labels = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" },
     taints = { { key = "nvidia.com/gpu", value = "true", effect = "NoSchedule" } },
     launch_template_id = template.id, launch_template_version = template.version,
-    after = addons,
+    after = needs,
   })
   -- What the template says is compared with the live instances: a wrong one would train over TCP.
   run:declare(gpu_instances "gpu" {
@@ -245,13 +253,13 @@ return {
   resources = function (run)
     if not run:has_aws() then return end
     local s, choice = run.settings, run.facts.choice
-    local network = s.vpc_id == "" and declare_network(run, zones_of(choice))
+    local network = s.vpc_id == "" and declare_network(run, choice)
       or given_network(run)
-    local cluster, addons = declare_cluster(run, network)
+    local cluster, needs = declare_cluster(run, network)
     local role = run:declare(iam_role "node" { service = "ec2.amazonaws.com",
       policies = NODE_POLICIES, given = or_nil(s.node_role) })
-    local system = declare_system(run, cluster, role, network, addons)
-    local gpu = declare_gpu(run, cluster, role, network, addons)
+    local system = declare_system(run, cluster, role, network, needs)
+    local gpu = declare_gpu(run, cluster, role, network, needs)
     run:declare(addons_active "all" { cluster = cluster.cluster_name, names = s.addons,
       after = { system, gpu } })
   end,
