@@ -189,5 +189,7 @@ M.release_record = release.record
 
 --- Reads a release record: { name, namespace, version, info, chart, config, manifest } | nil, err.
 M.parse_record = release.parse
+--- A merge patch that gives a release Secret another status. See rtl.helm.release.
+M.with_status = release.with_status
 
 return M

@@ -66,20 +66,24 @@ local function body(args)
   }
 end
 
+local function packed_text(release)
+  local packed = crypto.base64_encode(archive.gzip(json.encode(release), { level = 9 }))
+  return crypto.base64_encode(packed)
+end
+
 --- The Secret of a release. `args`: rendered (of helm.render), chart, name, namespace, values (the
 -- user's), revision (1), status ("deployed"), now (UTC seconds; default clock.utc()),
 -- first_deployed, description.
 function M.record(args)
   local a = setmetatable({ revision = args.revision or 1, status = args.status or "deployed",
     now = args.now or clock.utc() }, { __index = args })
-  local packed = crypto.base64_encode(archive.gzip(json.encode(body(a)), { level = 9 }))
   return {
     apiVersion = "v1", kind = "Secret", type = "helm.sh/release.v1",
     metadata = { name = ("sh.helm.release.v1.%s.v%d"):format(a.name, a.revision),
       namespace = a.namespace,
       labels = { name = a.name, owner = "helm", status = a.status, version = tostring(a.revision),
         createdAt = ("%d"):format(a.now // 1) } },
-    data = { release = crypto.base64_encode(packed) },
+    data = { release = packed_text(body(a)) },
   }
 end
 
@@ -106,6 +110,15 @@ function M.parse(secret)
       cause = problem }
   end
   return release
+end
+
+--- What changes in a release Secret when its release gets another status: { data, labels } for a
+-- merge patch | nil, err. helm marks the former revision "superseded" when another is deployed.
+function M.with_status(secret, status)
+  local release, problem = M.parse(secret)
+  if not release then return nil, problem end
+  release.info.status = status
+  return { metadata = { labels = { status = status } }, data = { release = packed_text(release) } }
 end
 
 return M

@@ -7,11 +7,11 @@
 
 local clock = require "rtl.clock"
 local crypto = require "rtl.native.crypto"
+local definitions = require "rtl.kinds.definitions"
 local err = require "rtl.err"
 local json = require "rtl.native.json"
 local kind = require "rtl.plan.kind"
 local kube = require "rtl.kinds.kube"
-local support = require "rtl.kinds.support"
 local yaml = require "rtl.native.yaml"
 
 -- The template engine is large: loaded when a chart is really rendered or a record read.
@@ -41,14 +41,22 @@ local function revisions(client, name, namespace)
   return secrets
 end
 
-local function live_of(ctx, secret)
-  local release, failure = helm().parse_record(secret)
+-- Ours is a release of which we made a revision, even if somebody went on from it with helm.
+local function any_ours(ctx, secrets)
+  for _, secret in ipairs(secrets) do
+    if kube.is_ours(ctx, secret) then return true end
+  end
+  return false
+end
+
+local function live_of(ctx, secrets)
+  local release, failure = helm().parse_record(secrets[1])
   if not release then return nil, failure end
   local metadata = release.chart and release.chart.metadata or {}
   local live = { id = release.namespace .. "/" .. release.name, release = release.name,
     namespace = release.namespace, chart_version = metadata.version,
     app_version = metadata.appVersion, values = release.config, revision = release.version,
-    manifest = release.manifest, ours = kube.is_ours(ctx, secret),
+    manifest = release.manifest, ours = any_ours(ctx, secrets),
     status = release.info and release.info.status, digest = digest(release.config) }
   if live.status ~= "deployed" then live.ready = false end
   return live
@@ -60,7 +68,7 @@ local function read(ctx, res, f)
   local secrets, refused = revisions(client, res.name, f.namespace)
   if not secrets then return nil, refused end
   if not secrets[1] then return nil end
-  return live_of(ctx, secrets[1])
+  return live_of(ctx, secrets)
 end
 
 -- A constraint ("~1.4") is kept by any version that was installed for it; an exact one is compared.
@@ -100,28 +108,6 @@ local function apply_one(client, object, namespace)
   return client:apply(object, { manager = "helm", namespace = namespace, force = true })
 end
 
--- Definitions first, and known to the server before anything uses them.
-local function apply_crds(ctx, res, client, crds)
-  for _, crd in ipairs(crds) do
-    local object, failure = apply_one(client, crd)
-    if not object then return nil, failure end
-  end
-  for _, crd in ipairs(crds) do
-    local done, failure = support.wait({ ctx = ctx, res = res, every = 1, limit = 120,
-      what = "definition " .. crd.metadata.name }, function ()
-      local live, refused = client:get("CustomResourceDefinition", crd.metadata.name)
-      if not live then return nil, refused end
-      for _, condition in ipairs(live.status and live.status.conditions or {}) do
-        if condition.type == "Established" and condition.status == "True" then return true end
-      end
-      return false, "definition " .. crd.metadata.name .. " is not established"
-    end)
-    if not done then return nil, failure end
-  end
-  if #crds > 0 and client.discover then client:discover { refresh = true } end
-  return true
-end
-
 local function apply_objects(client, res, f, rendered)
   for _, object in ipairs(rendered.objects) do
     helm().adopt(object, res.name, f.namespace)
@@ -134,11 +120,28 @@ local function apply_objects(client, res, f, rendered)
   return true
 end
 
-local function write_record(ctx, client, res, f, rendered, chart, revision)
-  local secret = helm().release_record { rendered = rendered, chart = chart, name = res.name,
-    namespace = f.namespace, values = f.values or {}, revision = revision, status = "deployed",
-    now = clock.utc() }
+local function write_record(ctx, client, res, f, release, status)
+  local secret = helm().release_record { rendered = release.rendered, chart = release.chart,
+    name = res.name, namespace = f.namespace, values = f.values or {},
+    revision = release.revision, status = status, now = clock.utc() }
   return apply_one(client, kube.label(ctx, secret), f.namespace)
+end
+
+-- As helm does: of a release's revisions one is deployed.
+local function supersede(client, res, f, revision)
+  local secrets, failure = revisions(client, res.name, f.namespace)
+  if not secrets then return nil, failure end
+  for _, secret in ipairs(secrets) do
+    local labels = secret.metadata.labels
+    if labels.status == "deployed" and labels.version ~= tostring(revision) then
+      local patch, problem = helm().with_status(secret, "superseded")
+      if not patch then return nil, problem end
+      local done, refused = client:patch("Secret", secret.metadata.name, patch,
+        { namespace = f.namespace })
+      if not done then return nil, refused end
+    end
+  end
+  return true
 end
 
 local function own_namespace(ctx, client, f)
@@ -158,16 +161,23 @@ local function first_problem(steps)
   return true
 end
 
+-- The record is written first, as pending: it names all that a run which dies here may have made.
 local function install(ctx, res, f, revision)
   local client, failure = ctx:k8s()
   if not client then return nil, failure end
   local rendered, chart = render(client, res, f, revision)
   if not rendered then return nil, chart end
+  local release = { rendered = rendered, chart = chart, revision = revision }
+  local pending = revision > 1 and "pending-upgrade" or "pending-install"
   local done, refused = first_problem {
     function () return own_namespace(ctx, client, f) end,
-    function () return apply_crds(ctx, res, client, rendered.crds) end,
+    function () return write_record(ctx, client, res, f, release, pending) end,
+    function ()
+      return definitions.apply(ctx, res, client, rendered.crds, f.namespace .. "/" .. res.name)
+    end,
     function () return apply_objects(client, res, f, rendered) end,
-    function () return write_record(ctx, client, res, f, rendered, chart, revision) end,
+    function () return write_record(ctx, client, res, f, release, "deployed") end,
+    function () return revision == 1 or supersede(client, res, f, revision) end,
   }
   if not done then return nil, refused end
   return rendered, chart
@@ -216,8 +226,10 @@ local function prune(client, namespace, former, rendered)
   return true
 end
 
+-- A revision that a dead run left pending is done again; else this is the next one.
 local function update(ctx, res, f, live)
-  local rendered, chart = install(ctx, res, f, live.revision + 1)
+  local pending = live.status and live.status:match("^pending")
+  local rendered, chart = install(ctx, res, f, pending and live.revision or live.revision + 1)
   if not rendered then return nil, chart end
   local client, failure = ctx:k8s()
   if not client then return nil, failure end
@@ -236,12 +248,11 @@ local function delete_objects(client, namespace, objects)
   return true
 end
 
--- helm keeps definitions at an uninstall, and so does this.
 local function uninstall(ctx, client, item)
   local namespace, name = item.id:match("^(.-)/(.*)$")
   local secrets, failure = revisions(client, name, namespace)
   if not secrets then return nil, failure end
-  local live = secrets[1] and live_of(ctx, secrets[1])
+  local live = secrets[1] and live_of(ctx, secrets)
   if live then
     local done, refused = delete_objects(client, namespace, objects_of(live))
     if not done then return nil, refused end
@@ -250,7 +261,7 @@ local function uninstall(ctx, client, item)
     local done, refused = client:delete("Secret", secret.metadata.name, { namespace = namespace })
     if not done and not kube.is_absent(refused) then return nil, refused end
   end
-  return true
+  return definitions.delete(ctx, client, item)
 end
 
 local function drop_namespace(ctx, item)
