@@ -2,6 +2,7 @@
 
 local pods = require "rtl.rehearse.kube.pods"
 local quantity = require "rtl.rehearse.kube.quantity"
+local select_by = require "rtl.rehearse.kube.select"
 
 local M = {}
 
@@ -25,8 +26,32 @@ local function free_resources(kube, node_list)
   return free
 end
 
+-- Whether a pod that a term of anti-affinity names runs in the node's part of the topology.
+local function repelled_by(kube, pod, term, node)
+  local place = (node.metadata.labels or {})[term.topologyKey]
+  for _, other in ipairs(kube.store:list(kube.pods, pod.metadata.namespace)) do
+    local there = other.spec.nodeName and kube.store:get(kube.nodes, nil, other.spec.nodeName)
+    if there and other.metadata.uid ~= pod.metadata.uid and not pods.ended(other)
+      and (there.metadata.labels or {})[term.topologyKey] == place
+      and select_by.matches(term.labelSelector or {}, other.metadata.labels) then
+      return true
+    end
+  end
+  return false
+end
+
+local function repelled(kube, pod, node)
+  local affinity = pod.spec.affinity and pod.spec.affinity.podAntiAffinity
+  local terms = affinity and affinity.requiredDuringSchedulingIgnoredDuringExecution
+  for _, term in ipairs(terms or {}) do
+    if repelled_by(kube, pod, term, node) then return true end
+  end
+  return false
+end
+
 -- Why a pod does not fit a node, in the scheduler's words; nil if it fits.
-local function obstacle(spec, requests, node, left)
+local function obstacle(kube, pod, requests, node, left)
+  local spec = pod.spec
   local taint = pods.untolerated(spec, node)
   if taint then
     local value = taint.value and taint.value ~= "" and ": " .. taint.value or ""
@@ -41,7 +66,8 @@ local function obstacle(spec, requests, node, left)
     if value > (left[name] or 0) then short[#short + 1] = "Insufficient " .. name end
   end
   table.sort(short)
-  return short[1]
+  if short[1] then return short[1] end
+  return repelled(kube, pod, node) and "node(s) didn't match pod anti-affinity rules" or nil
 end
 
 local function count_reasons(reasons, total)
@@ -54,11 +80,11 @@ local function count_reasons(reasons, total)
 end
 
 -- The fitting node with the most free CPU; the first by name among equals.
-local function choose(spec, requests, node_list, free)
+local function choose(kube, pod, requests, node_list, free)
   local best, best_cpu, reasons = nil, -1, {}
   for _, node in ipairs(node_list) do
     local left = free[node.metadata.name]
-    local reason = obstacle(spec, requests, node, left)
+    local reason = obstacle(kube, pod, requests, node, left)
     if reason then
       reasons[reason] = (reasons[reason] or 0) + 1
     elseif (left.cpu or 0) > best_cpu then
@@ -89,7 +115,7 @@ function M.pass(kube)
   local free = free_resources(kube, node_list)
   for _, pod in ipairs(waiting) do
     local requests = pods.requests(pod.spec)
-    local node, reasons = choose(pod.spec, requests, node_list, free)
+    local node, reasons = choose(kube, pod, requests, node_list, free)
     if node then
       bind(kube, pod, node, requests, free[node.metadata.name])
     else

@@ -112,6 +112,7 @@ local function expand_word(state, word)
   local fields, current, pattern = {}, nil, false
   for _, part in ipairs(word) do
     if part.kind == "var" and part.name == "@" and part.quoted then
+      if current == "" then current = nil end -- the quote alone is no field here
       for _, item in ipairs(state.args) do fields[#fields + 1] = item end
     else
       local value = part_value(state, part)
@@ -223,9 +224,9 @@ end
 local function run_simple(state, command)
   for _, assign in ipairs(command.assigns) do
     local value = joined(state, assign.value)
-    if #command.words == 0 or true then state.env[assign.name] = value end
+    state.env[assign.name] = value
   end
-  if #command.words == 0 then return state.status_of_capture or state.status end
+  if #command.words == 0 then return state.status end
   local argv = expand_words(state, command.words)
   local io = streams(state, command.redirects)
   if not io then return 1 end
