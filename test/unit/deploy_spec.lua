@@ -84,6 +84,28 @@ describe("the deploy recipe", function ()
       all["gpu_nodes/all"].fields.allocatable)
   end)
 
+  it("gives a third zone a private subnet and leaves the cluster's zones alone", function ()
+    local function refs(list)
+      local texts = {}
+      for i, ref in ipairs(list) do texts[i] = tostring(ref) end
+      return table.concat(texts, " ")
+    end
+    local two = by_key((declare {}))
+    local three = by_key((declare({}, nil, function (run)
+      local choice = run.facts.choice
+      choice.gpu, choice.extra = zone "use2-az3", true
+    end)))
+    for _, key in ipairs { "eks_cluster/ray-train", "node_group/system" } do
+      assert.equal(refs(two[key].fields.subnet_ids), refs(three[key].fields.subnet_ids))
+    end
+    assert.is_nil(three["subnet/public-use2-az3"])
+    assert.equal("<subnet/private-use2-az3.id>",
+      refs(three["node_group/gpu-workers-use2-az3"].fields.subnet_ids))
+    assert.matches("private%-use2%-az3", refs(three["route_table/private"].fields.subnets))
+    assert.equal(refs { two["nat_gateway/ray-train"].fields.subnet_id },
+      refs { three["nat_gateway/ray-train"].fields.subnet_id })
+  end)
+
   it("has no setting that nothing reads", function ()
     local all = {}
     for _, name in ipairs { "recipes", "recipes/steps", "lua/rtl/recipe" } do
