@@ -348,9 +348,35 @@ describe("deletes", function ()
       tries = tries + 1
       if tries < 3 then return scripted_aws.refuse "DependencyViolation" end
       return {}
-    end }
+    end, ["ec2:describe_network_interfaces"] = {} }
     assert.is_true(not not task.run(subnet.delete, ctx, item))
     assert.equal(3, tries)
+  end)
+
+  it("take away what the CNI left behind, never what is in use or AWS' own", function ()
+    local enis = {
+      { NetworkInterfaceId = "eni-1", Status = "available", Description = "aws-K8S-i-1" },
+      { NetworkInterfaceId = "eni-2", Status = "in-use", Description = "aws-K8S-i-2" },
+      { NetworkInterfaceId = "eni-3", Status = "available", Description = "Amazon EKS toy",
+        RequesterManaged = true },
+      { NetworkInterfaceId = "eni-4", Status = "available", Description = "mine" },
+      { NetworkInterfaceId = "eni-5", Status = "available", Description = "",
+        TagSet = { { Key = "node.k8s.amazonaws.com/instance_id", Value = "i-5" } } },
+    }
+    local deleted = {}
+    local ctx = scripted_aws.context {
+      ["ec2:delete_subnet"] = function ()
+        if #deleted < 2 then return scripted_aws.refuse "DependencyViolation" end
+        return {}
+      end,
+      ["ec2:describe_network_interfaces"] = function () return enis end,
+      ["ec2:delete_network_interface"] = function (params)
+        deleted[#deleted + 1] = params.NetworkInterfaceId
+        return {}
+      end,
+    }
+    assert.is_truthy(task.run(subnet.delete, ctx, item))
+    assert.same({ "eni-1", "eni-5" }, deleted)
   end)
 
   it("end with the blockers' names", function ()

@@ -6,6 +6,7 @@
 
 local errors = require "rtl.aws.errors"
 local kind = require "rtl.plan.kind"
+local leftover = require "rtl.kinds.leftover"
 local support = require "rtl.kinds.support"
 
 local SPEC = { op = "describe_security_groups", items = "SecurityGroups", id = "GroupId",
@@ -177,22 +178,13 @@ local function revoke_references(ctx, id)
   return true
 end
 
-local function blockers(ctx, id)
-  local list = ctx:aws("ec2"):all("describe_network_interfaces",
-    { Filters = { support.filter("group-id", id) } }) or {}
-  local names = {}
-  for _, eni in ipairs(list) do
-    names[#names + 1] = ("%s (%s)"):format(eni.NetworkInterfaceId, eni.Description or eni.Status)
-  end
-  return names
-end
-
 local function delete(ctx, item)
   local done, failure = revoke_references(ctx, item.id)
   if not done then return nil, failure end
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_security_group { GroupId = item.id }
-  end, { blockers = function () return blockers(ctx, item.id) end })
+  end, { clear = function () leftover.clear(ctx, "group-id", item.id) end,
+    blockers = function () return leftover.blockers(ctx, "group-id", item.id) end })
 end
 
 local function find(ctx)

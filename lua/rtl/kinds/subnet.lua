@@ -3,6 +3,7 @@
 -- public = true: instances get a public address; the route decides what is really reachable.
 
 local kind = require "rtl.plan.kind"
+local leftover = require "rtl.kinds.leftover"
 local support = require "rtl.kinds.support"
 
 local SPEC = { op = "describe_subnets", items = "Subnets", id = "SubnetId",
@@ -60,21 +61,11 @@ local function wait(ctx, res, _, live)
   end)
 end
 
--- What keeps a subnet from going is an interface in it; EC2 does not say which.
-local function blockers(ctx, id)
-  local list = ctx:aws("ec2"):all("describe_network_interfaces",
-    { Filters = { support.filter("subnet-id", id) } }) or {}
-  local names = {}
-  for _, eni in ipairs(list) do
-    names[#names + 1] = ("%s (%s)"):format(eni.NetworkInterfaceId, eni.Description or eni.Status)
-  end
-  return names
-end
-
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_subnet { SubnetId = item.id }
-  end, { blockers = function () return blockers(ctx, item.id) end })
+  end, { clear = function () leftover.clear(ctx, "subnet-id", item.id) end,
+    blockers = function () return leftover.blockers(ctx, "subnet-id", item.id) end })
 end
 
 return kind.define {

@@ -177,13 +177,15 @@ function M.insist(ctx, res, limit, passing, act)
 end
 
 --- A delete: what is not there is deleted; what is in use is tried again for `limit` seconds (900).
--- `act()` makes the call. `blockers()` may name what stands in the way.
+-- `act()` makes the call. options: limit; clear(), which takes away what was left behind in it
+-- before the next try; blockers(), which names what stands in the way.
 function M.delete(ctx, item, act, options)
   options = options or {}
   local limit = item.hurry and 30 or options.limit or 900
   local done, failure = M.insist(ctx, item, limit, errors.in_use, function ()
     local answer, refused = act()
     if not answer and errors.not_found(refused) then return true end
+    if not answer and options.clear and errors.in_use(refused) then options.clear() end
     return answer, refused
   end)
   if done then return true end
