@@ -123,7 +123,7 @@ return {
     local found = look(run)
     if found.known then
       run:note(("job %s ended well before: not submitted again"):format(found.id))
-      run:verdict(found.known.verdict)
+      run:verdict(verdict.again(found.known.verdict, run.settings.transport, found.info.status))
       return run:job { id = found.id, status = found.info.status, seconds = found.known.seconds,
         text = "verdict of " .. found.known.at }
     end

@@ -1,4 +1,5 @@
 local counters = require "rtl.recipe.counters"
+local nccl = require "rtl.nccl"
 local ray_job = require "rtl.recipe.ray_job"
 local verdict = require "rtl.recipe.verdict"
 
@@ -146,6 +147,25 @@ describe("the counters", function ()
     assert.equal("as_expected", judged.state)
     judged = counters.judge({ "a", "b" }, { a = before }, { a = after, b = after }, 900)
     assert.equal("unknown", judged.state)
+  end)
+end)
+
+describe("a verdict", function ()
+  it("of a job without NCCL says so", function ()
+    local joined = nccl.join { log = nccl.classify({}, {}), unused = true }
+    local shown = verdict.of(joined)
+    assert.same({ "UNKNOWN", "RTL-NCCL-029", "transport" },
+      { shown.verdict, shown.code, shown.exit })
+    assert.matches("did not use NCCL", shown.cause, 1, true)
+  end)
+
+  it("shown again follows the transport that is wanted now", function ()
+    local known = { verdict = "UNKNOWN", ok = false, exit = "transport", code = "RTL-NCCL-029" }
+    assert.equal("done", verdict.again(known, "any", "SUCCEEDED").exit)
+    assert.equal("transport", verdict.again(known, "efa", "SUCCEEDED").exit)
+    known = { verdict = "TCP", ok = true, exit = "done" }
+    assert.equal("transport", verdict.again(known, "efa", "SUCCEEDED").exit)
+    assert.equal("done", known.exit)
   end)
 end)
 

@@ -163,4 +163,10 @@ return {
     cause = "NCCL used InfiniBand verbs, or the plugin ran over another fabric than EFA.",
     next = "FI_PROVIDER=efa and NCCL_NET_PLUGIN=ofi for all ranks.",
   },
+  ["RTL-NCCL-029"] = {
+    title = "The job did not use NCCL",
+    cause = "The script found no torch with CUDA on the workers and ran without NCCL, so nothing "
+      .. "of the transport could be seen.",
+    next = "Use an image with torch for CUDA (ray_image), or set transport=any to do without proof.",
+  },
 }

@@ -5,5 +5,6 @@ local M = {}
 M.classify = require("rtl.nccl.classify").classify
 M.counters = require "rtl.nccl.counters"
 M.join = require("rtl.nccl.join").join
+M.passes = require("rtl.nccl.join").passes
 
 return M

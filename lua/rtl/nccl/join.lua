@@ -23,10 +23,16 @@ local BY_COUNTERS = {
   end,
 }
 
+--- Whether a verdict is what was wanted: `transport` is "efa" or "any".
+function M.passes(verdict, transport)
+  return transport == "any" or PASS[verdict] or false
+end
+
 --- Joins the witnesses.
 -- `facts`: log (from rtl.nccl.classify), counters (from rtl.nccl.counters.judge, or nil: none were
 -- read), bandwidth ({degraded = boolean} or nil), transport ("efa", the default, or "any"), proof
--- ("counters", the default, or "log": the log alone is enough).
+-- ("counters", the default, or "log": the log alone is enough), unused (true: the job itself says
+-- that it ran without NCCL).
 -- Returns {verdict, cause ({class, code, evidence} or nil), ok (boolean: what was wanted), log,
 -- counters}.
 function M.join(facts)
@@ -39,8 +45,9 @@ function M.join(facts)
       verdict, cause = "DEGRADED", facts.bandwidth.cause
     end
   end
-  local ok = facts.transport == "any" or PASS[verdict] or false
-  return { verdict = verdict, cause = cause, ok = ok, log = log, counters = facts.counters }
+  if facts.unused and verdict == "UNKNOWN" then cause = own("NOT_USED", "RTL-NCCL-029") end
+  return { verdict = verdict, cause = cause, ok = M.passes(verdict, facts.transport), log = log,
+    counters = facts.counters }
 end
 
 return M

@@ -239,7 +239,8 @@ function M.join(run, job)
   local s = run.settings
   local judged = counters.judge(job.nodes, job.before, job.after, job.result.bytes_per_node)
   local log = nccl.classify(logs_of(job.files), { nics = run.facts.efa })
-  return nccl.join { log = log, counters = judged, transport = s.transport, proof = s.proof }
+  return nccl.join { log = log, counters = judged, transport = s.transport, proof = s.proof,
+    unused = job.result.backend == "none" }
 end
 
 --- Saves what the verdict rests on into the run's record, and remembers the job for later runs.

@@ -1,6 +1,7 @@
 --- The verdict on a job's transport, in words: what was found, what proves it, why not, what next.
 
 local codes = require "rtl.codes.nccl"
+local nccl = require "rtl.nccl"
 local text = require "rtl.recipe.text"
 
 local M = {}
@@ -89,7 +90,7 @@ function M.of(joined)
 end
 
 -- Causes that say no more than that there was nothing to read.
-local NOTHING_SAID = { ["RTL-NCCL-016"] = true }
+local NOTHING_SAID = { ["RTL-NCCL-016"] = true, ["RTL-NCCL-029"] = true }
 
 --- The exit code's name of a job that ended with `status` and this verdict: a transport that is not
 -- what was wanted beats a failure of the job, unless the job died before NCCL said anything.
@@ -100,6 +101,15 @@ function M.exit(verdict, status)
   if failed and silent then return "failed" end
   if not verdict.ok then return "transport" end
   return failed and "failed" or "done"
+end
+
+--- A verdict of an earlier run under the transport that is wanted now; `status` is its job's.
+function M.again(known, transport, status)
+  local verdict = {}
+  for key, value in pairs(known) do verdict[key] = value end
+  verdict.ok = nccl.passes(verdict.verdict, transport)
+  verdict.exit = M.exit(verdict, status)
+  return verdict
 end
 
 return M
