@@ -289,7 +289,7 @@ function M.stopped(run)
   if not rawget(run, "plan") then return end
   local lines = report.ending(run, run.plan)
   table.insert(lines, 2, ("Go on    %s (the same command again)"):format(
-    report.command(run, run.recipe.file.path)))
+    report.command(run, run.recipe.file.path, true)))
   if run.outcome.running then
     table.insert(lines, 3, ("Running  job %s is left running; the next run follows it"):format(
       run.outcome.running))

@@ -181,25 +181,22 @@ local function so_far(run, plan)
   return total
 end
 
-local function is_default(values, name)
-  local source = settings.source(values, name)
-  return source ~= "--" .. name:gsub("_", "-")
-end
+local NAMING = { name = true, region = true, kubeconfig = true, context = true, namespace = true,
+  use_cluster = true, profile = true }
 
-local NAMING = { "name", "region", "kubeconfig", "context", "namespace", "use_cluster", "profile" }
-
---- The command that runs `recipe` on the same deployment as this run.
-function M.command(run, recipe)
+--- The command that runs `recipe` on the same deployment as this run: with what names it, or with
+-- all settings (`all`) that stood on this run's command line.
+function M.command(run, recipe, all)
   local parts = { "rtl" }
   parts[#parts + 1] = wire.describe().option
   parts[#parts + 1] = recipe
   for _, row in ipairs(settings.report(run.settings)) do
-    for _, name in ipairs(NAMING) do
-      if row.name == name and not is_default(run.settings, name) then
-        -- Of several regions, the one that the run is in.
-        local value = name == "region" and run.region or row.text
-        parts[#parts + 1] = "--" .. name:gsub("_", "-") .. " " .. value
-      end
+    local option = settings.spellings(row.name)
+    if row.source == option and (all or NAMING[row.name]) then
+      -- Of several regions, the one that the run is in.
+      local value = row.name == "region" and not all and run.region or row.text
+      parts[#parts + 1] = option .. " " .. (value:match("[^%w%-_./:=,@]") and ("'%s'"):format(value)
+        or value)
     end
   end
   return table.concat(parts, " ")

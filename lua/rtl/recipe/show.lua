@@ -56,7 +56,8 @@ local function plain_progress(self, event)
     self.since[key] = clock.mono()
     return lines.begun(event)
   end
-  local elapsed = clock.mono() - (self.since[key] or 0)
+  self.since[key] = self.since[key] or clock.mono()
+  local elapsed = clock.mono() - self.since[key]
   if event.state ~= "waiting" or not event.detail or elapsed < PATIENCE then return nil end
   return lines.in_flight(event, elapsed)
 end
