@@ -94,12 +94,21 @@ function Lock:close()
   self.closed = true
   local holder, failure = current(self.ctx)
   if failure then return nil, failure end
-  if not holder or holder.run ~= self.ctx.run_id then return true end
+  if not holder or holder.run ~= (self.of or self.ctx.run_id) then return true end
   local done, refused = self.ctx:aws("ssm"):delete_parameter { Name = name_of(self.ctx) }
   if not done and not support.not_found(refused) then return nil, refused end
   return true
 end
 
 Lock.__close = Lock.close
+
+--- Gives back what a run that died left: deletes the lock if `dead` (a set of run ids) names its
+-- holder. Returns true, or nil, err.
+function M.release_dead(ctx, dead)
+  local holder, failure = current(ctx)
+  if failure then return nil, failure end
+  if not holder or not dead[holder.run] then return true end
+  return Lock.close(setmetatable({ ctx = ctx, of = holder.run }, Lock))
+end
 
 return M

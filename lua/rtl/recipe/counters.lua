@@ -57,11 +57,24 @@ local function read_one(run, client, node, i)
   return client:logs(namespace, name, { container = "reader" })
 end
 
+-- Readers of a run that died before it could delete them.
+local function sweep(run, client)
+  local namespace = run.settings.namespace
+  local list, failure = client:list("Pod", { namespace = namespace,
+    labels = "app.kubernetes.io/managed-by=rtl,app.kubernetes.io/name=rtl-counters" })
+  if not list then error(failure, 0) end
+  for _, pod in ipairs(list.items) do
+    assert(client:delete("Pod", pod.metadata.name, { namespace = namespace, grace = 1,
+      missing_ok = true }))
+  end
+end
+
 --- Reads the counters on each of the nodes (array of names), at the same time. Returns node → text
 -- as the reader printed it; a node that could not be read is left out, with its error in the second
 -- result (node → err).
 function M.read(run, nodes)
   local client = assert(run:k8s())
+  sweep(run, client)
   local texts, errors = {}, {}
   task.map(nodes, function (node, i)
     texts[node], errors[node] = read_one(run, client, node, i)

@@ -240,7 +240,7 @@ end
 
 -- Locks, asks, and takes the account's lock: from here on the run may change things.
 local function begin(run, p, pending)
-  if not report.has_changes(p) and #pending == 0 then return end
+  if not report.has_changes(p) and #pending == 0 then return run:let_go_of_dead() end
   run:confirm(question_of(p, pending))
   run:hold()
 end

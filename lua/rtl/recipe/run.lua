@@ -184,6 +184,14 @@ function Run:hold()
   self.account_hold = assert(take(self.ctx, { dead = dead }))
 end
 
+--- Gives back the account's lock of a run that died before it could: for a run that finds nothing
+-- to change. Another machine would wait hours for it.
+function Run:let_go_of_dead()
+  if not self:has_aws() or #self.ctx.ledger:notes("lock") == 0 then return end
+  local release = require("rtl.kinds.account_lock").release_dead
+  assert(release(self.ctx, dead_runs(self.ctx.ledger)))
+end
+
 --- Gives the account's lock back, also while the run is being cancelled.
 function Run:let_go()
   local hold = rawget(self, "account_hold")
