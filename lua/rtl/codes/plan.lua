@@ -110,4 +110,10 @@ return {
     cause = "A pod of the RayCluster is not Guaranteed, or can't be placed.",
     next = "The message names pod and reason; requests must equal limits in each container.",
   },
+  ["RTL-PLAN-024"] = {
+    title = "a chosen step needs something of a step that was not chosen",
+    cause = "With --only, --from or --to only those steps are applied; what they stand on was never "
+      .. "made, or is gone.",
+    next = "Run the whole recipe, or choose the step that makes it too.",
+  },
 }

@@ -82,7 +82,18 @@ local function settle_row(run, row, state, fields)
   row.settled:set(true)
 end
 
+-- What waits for a thing that is neither there nor to be made now.
+local function missing(run)
+  if not run.missing then return nil end
+  local key, by = run.missing.key, run.missing.by
+  return err.new { code = "RTL-PLAN-024", doing = key, message = by .. " is not there",
+    hint = "Make it first: leave --only, --from and --to out, or choose more steps" }
+end
+
 local function block(run, row, by)
+  if not run.selected(run.plan.by_key[by].resource) and not run.missing then
+    run.missing = { key = row.resource.key, by = by }
+  end
   run.result.blocked[#run.result.blocked + 1] = row.resource.key
   settle_row(run, row, "blocked", { state = "skipped", action = row.action,
     detail = "needs " .. by .. ", which is not there" })
@@ -171,7 +182,7 @@ function M.run(plan, ctx, options)
     end
   end)
   if #run.result.failed == 0 then remove_surplus(run) end
-  local failure = first_failure(run.result)
+  local failure = first_failure(run.result) or missing(run)
   if failure then return nil, failure, run.result end
   return run.result
 end
