@@ -38,8 +38,9 @@ void rtl_interrupt_clear(lua_State *L);
  * or NULL when the option is not there; the last one counts. */
 const char *rtl_take_rehearse(int *argc, char **argv);
 
-/* Calls require("rtl.rehearse").install(spec): from now on the world is a simulated one. */
-void rtl_rehearse(lua_State *L, const char *spec);
+/* Pushes a function that calls require("rtl.rehearse").install(spec), after which the world is a
+ * simulated one; nil when `spec` is NULL. The string is copied. */
+void rtl_push_rehearsal(lua_State *L, const char *spec);
 
 /* Registers rtl.native.host's resume() and others that belong to the interrupt into the table on
  * top of the stack. */

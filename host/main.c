@@ -29,15 +29,13 @@ static int run_program(lua_State *L) {
   const char *spec = rtl_take_rehearse(&argc, argv);
   require(L, "rtl.task"); /* first: its pcall is the one that everything else sees */
   require(L, "rtl.cli.main");
-  if (spec != NULL) {
-    rtl_rehearse(L, spec);
-  }
   lua_createtable(L, argc, 1);
   for (int i = 0; i < argc; i++) {
     lua_pushstring(L, argv[i]);
     lua_rawseti(L, -2, i);
   }
-  lua_call(L, 1, 1);
+  rtl_push_rehearsal(L, spec);
+  lua_call(L, 2, 1);
   return 1;
 }
 

@@ -33,12 +33,21 @@ const char *rtl_take_rehearse(int *argc, char **argv) {
   return found;
 }
 
-void rtl_rehearse(lua_State *L, const char *spec) {
+static int install(lua_State *L) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "rtl.rehearse");
   lua_call(L, 1, 1);
   lua_getfield(L, -1, "install");
-  lua_pushstring(L, spec);
+  lua_pushvalue(L, lua_upvalueindex(1));
   lua_call(L, 1, 0);
-  lua_pop(L, 1);
+  return 0;
+}
+
+void rtl_push_rehearsal(lua_State *L, const char *spec) {
+  if (spec == NULL) {
+    lua_pushnil(L);
+    return;
+  }
+  lua_pushstring(L, spec);
+  lua_pushcclosure(L, install, 1);
 }

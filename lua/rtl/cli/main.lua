@@ -101,10 +101,11 @@ local function dispatch(args)
   return run_file(word, rest)
 end
 
---- Runs the command line in `args` (array of words). Returns the exit code; errors are shown on
--- standard error, never raised.
-function M.main(args)
+--- Runs the command line in `args` (array of words), after `prepare()` where one is given. Returns
+-- the exit code; errors are shown on standard error, never raised.
+function M.main(args, prepare)
   local ok, result = failure.call(function ()
+    if prepare then prepare() end
     local code = dispatch(args)
     output.flush()
     return code
