@@ -69,11 +69,11 @@ function M.recall(path)
   return (from_journal(head, records))
 end
 
-local function another_stands(standing)
+local function another_stands(world)
   return err.fail {
     code = "RTL-WORLD-004", exit = "usage",
-    message = ("a world of the scenario %s stands in this state folder"):format(standing),
-    hint = "rtl --rehearse recipes/teardown.lua removes what is in it",
+    message = ("a world of the scenario %s stands in this state folder"):format(world.title),
+    hint = ("rtl %s recipes/teardown.lua removes what is in it"):format(world:option()),
   }
 end
 
@@ -85,7 +85,7 @@ local function standing_world(path, spec)
   if not world then return nil, old end
   if not spec.given or spec_module.text(old) == spec_module.text(spec) then return world end
   if require "rtl.rehearse.inventory".count(world) > 0 then
-    return another_stands(spec_module.text(old))
+    return another_stands(world)
   end
   fs.remove(path)
   return nil

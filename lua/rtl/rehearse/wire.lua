@@ -94,7 +94,7 @@ function M.new(world)
     connect = function (wanted) return connect(world, wanted) end,
     describe = function ()
       return { name = ("rehearsal %s, seed %d"):format(world.title, world.seed),
-               option = "--rehearse", unconfirmed = unconfirmed.list() }
+               option = world:option(), unconfirmed = unconfirmed.list() }
     end,
   }
 end

@@ -24,6 +24,11 @@ function M.new(options)
   }, World)
 end
 
+--- The option that goes on with this world; only one with a name of its own must be named.
+function World:option()
+  return self.keys.name and "--rehearse=" .. self.title or "--rehearse"
+end
+
 --- The virtual time as seconds since 1970 (float).
 function World:now()
   return self.now_us / 1000000

@@ -15,6 +15,12 @@ local M = {}
 --- The number of the simulated account: no real one begins with so many zeros.
 M.ACCOUNT = "000000009012"
 
+-- Each named world is an account of its own, so that what is kept by account never mixes.
+local function account_of(name)
+  if not name then return M.ACCOUNT end
+  return ("00000%07d"):format(chance.hash(0, "account", name) % 10000000)
+end
+
 -- First labels of host names → service.
 local HOSTS = {
   ec2 = "ec2", eks = "eks", iam = "iam", sts = "sts", autoscaling = "autoscaling", ssm = "ssm",
@@ -88,7 +94,7 @@ local function handle(world, svc, op, region, params)
     return fault.fail(svc.name == "ec2" and "IdempotentParameterMismatch"
       or "InvalidParameterException", "the client token was used with other parameters")
   end
-  local call = { world = world, aws = world.aws, account = M.ACCOUNT, partition = "aws",
+  local call = { world = world, aws = world.aws, account = world.aws.account, partition = "aws",
                  caller = world.aws.caller, region = region_module.of(world, region) }
   local result, refused = handler(call, params)
   if not result then return nil, refused end
@@ -154,14 +160,15 @@ end
 
 --- Prepares a new world's account. `keys`: the credentials that its environment gives.
 function M.open(world, keys)
+  local account = account_of(world.keys.name)
   local caller = {
     access_key_id = keys.access_key_id, secret_access_key = keys.secret_access_key,
     session_token = keys.session_token, user_id = "AROARTLWORLD00000ADMIN:operator",
-    arn = ("arn:aws:sts::%s:assumed-role/Admin/operator"):format(M.ACCOUNT),
-    principal = ("arn:aws:iam::%s:role/Admin"):format(M.ACCOUNT),
+    arn = ("arn:aws:sts::%s:assumed-role/Admin/operator"):format(account),
+    principal = ("arn:aws:iam::%s:role/Admin"):format(account),
   }
   world.keys_of = { [keys.access_key_id] = caller }
-  world.aws = { account = M.ACCOUNT, caller = caller, tokens = {}, regions = {}, region_names = {} }
+  world.aws = { account = account, caller = caller, tokens = {}, regions = {}, region_names = {} }
   world.performers.aws = perform
   require "rtl.rehearse.aws.iam".open(world)
 end
