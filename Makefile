@@ -41,7 +41,7 @@ OBJ      := $(HOST_SRC:%.c=$(BUILD)/%.o) $(MOD_SRC:%.c=$(BUILD)/%.o) $(BUILD)/ho
 TEXTS    := $(wildcard host/*.txt)
 EMBEDDED := $(shell find lua recipes -type f 2>/dev/null) $(TEXTS)
 
-.PHONY: all help clean setup rehearse test lab bench check fuzz install bundle
+.PHONY: all help clean setup rehearse test fault lab bench check fuzz install bundle
 all: $(BUILD)/rtl
 
 help:
@@ -49,6 +49,7 @@ help:
 	@echo "make setup      install what is missing (root or sudo), build, run the rehearsed deploy"
 	@echo "make rehearse   the rehearsed deploy and teardown"
 	@echo "make test       unit, vectors, contract, cli, fault and documentation tests"
+	@echo "make fault      the faults of make test, at every call instead of some"
 	@echo "make lab        the same recipes against a real Kubernetes with KubeRay and Ray"
 	@echo "make check      sanitizers, aggressive collector, valgrind, luacheck, structure"
 	@echo "make fuzz       libFuzzer targets   make bench    figures beside their peers"

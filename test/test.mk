@@ -6,6 +6,10 @@ test: all
 check: all
 	bash test/check/check.sh
 
+# Every call that a death can follow, not only some of them: about ten minutes.
+fault: all
+	RTL_TEST_SLOW=1 bash test/all.sh fault
+
 lab: all
 	bash test/lab/test.sh
 

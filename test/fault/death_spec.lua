@@ -1,0 +1,166 @@
+-- The process is killed at each call that changes something, in a deploy and in a teardown, at
+-- three moments: before the call takes effect, after its effect but before its answer, and after
+-- its answer. The same command again must end as if nothing had happened: same verdict, same cloud.
+-- The teardown then leaves nothing.
+--
+-- RTL_TEST_SLOW=1 (`make fault`) takes every call and moment; the quick form each 11th of them.
+
+local fs = require "rtl.fs"
+local journal = require "rtl.rehearse.journal"
+local played = require "test.support.played"
+local program = require "test.support.program"
+local task = require "rtl.task"
+
+local SLOW = os.getenv("RTL_TEST_SLOW")
+local AT_ONCE = 2
+local MOMENTS = { "before", "after", "answered" }
+local DEPLOY, TEARDOWN = "recipes/deploy.lua", "recipes/teardown.lua"
+
+local function folder() return assert(fs.temp_dir("rtl-death-")) end
+
+local function play(state, spec, recipe)
+  return program.rtl({ "--rehearse" .. (spec and "=" .. spec or ""), recipe }, { state = state })
+end
+
+-- Calls × moments, or some of them spread over all.
+local function cases(first, last)
+  local all, some = {}, {}
+  for call = first, last do
+    for _, moment in ipairs(MOMENTS) do all[#all + 1] = { call = call, moment = moment } end
+  end
+  if SLOW then return all end
+  for i = 1, #all, 11 do some[#some + 1] = all[i] end
+  return some
+end
+
+local function spec_of(case) return ("killed,call=%d,when=%s"):format(case.call, case.moment) end
+
+local function difference(wanted, have)
+  local counts, lines = {}, {}
+  for _, text in ipairs(wanted) do counts[text] = (counts[text] or 0) - 1 end
+  for _, text in ipairs(have) do counts[text] = (counts[text] or 0) + 1 end
+  for text, count in pairs(counts) do
+    if count ~= 0 then lines[#lines + 1] = ("%+d %s"):format(count, text:sub(1, 200)) end
+  end
+  table.sort(lines)
+  return #lines > 0 and table.concat(lines, "\n  ") or nil
+end
+
+local function tail(ran)
+  local text = (ran.stdout or "") .. (ran.stderr or "")
+  return text:sub(-1500)
+end
+
+-- Raises, with a text, where a run is not as it must be.
+local function ends_well(ran, what)
+  if ran.status ~= 0 then
+    error(("%s: status %s signal %s\n%s"):format(what, tostring(ran.status), tostring(ran.signal),
+      tail(ran)), 0)
+  end
+end
+
+local function must_die(ran, what)
+  if ran.signal ~= 9 then error(what .. ": was not killed\n" .. tail(ran), 0) end
+end
+
+local function must_be_equal(wanted, have, what)
+  local text = difference(wanted, have)
+  if text then error(what .. "\n  " .. text, 0) end
+end
+
+-- Runs all cases, some at once; returns the texts of what went wrong.
+local function run_all(list, f)
+  local wrong = {}
+  task.run(function ()
+    task.map(list, function (case)
+      local state = folder()
+      local ok, message = pcall(f, state, case)
+      fs.remove_tree(state)
+      if not ok then
+        wrong[#wrong + 1] = ("%s: %s"):format(spec_of(case), tostring(message))
+        if SLOW then print(wrong[#wrong]) end
+      end
+    end, AT_ONCE)
+  end)
+  table.sort(wrong)
+  return wrong
+end
+
+local function verdict_of(ran) return ran.stdout:match("Verdict  [^\n]*") end
+
+describe("a process that is killed", function ()
+  local stood, wanted, verdict, deploy_calls, all_calls
+
+  setup(function ()
+    stood = folder()
+    local ran = play(stood, nil, DEPLOY)
+    assert(ran.status == 0, tail(ran))
+    verdict, wanted = verdict_of(ran), played.inventory(stood)
+    deploy_calls = played.world(stood).calls
+    local gone = folder()
+    played.fork(stood, gone)
+    ran = play(gone, nil, TEARDOWN)
+    assert(ran.status == 0, tail(ran))
+    all_calls = played.world(gone).calls
+    assert.same({}, played.inventory(gone))
+    fs.remove_tree(gone)
+  end)
+
+  teardown(function () fs.remove_tree(stood) end)
+
+  it("in a deploy goes on to the same cloud and verdict, and leaves nothing", function ()
+    local list = cases(1, deploy_calls)
+    local wrong = run_all(list, function (state, case)
+      must_die(play(state, spec_of(case), DEPLOY), "deploy")
+      local ran = play(state, spec_of(case), DEPLOY)
+      ends_well(ran, "the deploy again")
+      assert(verdict_of(ran) == verdict, verdict_of(ran))
+      must_be_equal(wanted, played.inventory(state), "another cloud")
+      ends_well(play(state, nil, TEARDOWN), "teardown")
+      must_be_equal({}, played.inventory(state), "left")
+    end)
+    print(("deploy: %d calls, died at %d points, %d wrong"):format(deploy_calls, #list, #wrong))
+    assert.equal(0, #wrong, table.concat(wrong, "\n"))
+  end)
+
+  it("in a teardown goes on until nothing is left", function ()
+    local list = cases(deploy_calls + 1, all_calls)
+    local wrong = run_all(list, function (state, case)
+      played.fork(stood, state, spec_of(case))
+      must_die(play(state, spec_of(case), TEARDOWN), "teardown")
+      ends_well(play(state, spec_of(case), TEARDOWN), "the teardown again")
+      must_be_equal({}, played.inventory(state), "left")
+    end)
+    print(("teardown: %d calls, died at %d points, %d wrong"):format(all_calls - deploy_calls,
+      #list, #wrong))
+    assert.equal(0, #wrong, table.concat(wrong, "\n"))
+  end)
+
+  -- Every life ends a few calls after it began, until one comes through.
+  local function lives(state, recipe, every)
+    local count = 0
+    while true do
+      local standing = fs.exists(journal.path(state))
+      local call = (standing and played.world(state).calls or 0) + every
+      count = count + 1
+      assert(count < 400, "no end")
+      local spec = ("killed,call=%d,when=after"):format(call)
+      if standing then played.again(state, spec) end
+      local ran = play(state, spec, recipe)
+      if ran.signal ~= 9 then
+        ends_well(ran, recipe)
+        return count
+      end
+    end
+  end
+
+  it("again and again gets through all the same", function ()
+    local state, every = folder(), SLOW and 1 or 9
+    local made = lives(state, DEPLOY, every)
+    must_be_equal(wanted, played.inventory(state), "another cloud")
+    local gone = lives(state, TEARDOWN, every)
+    must_be_equal({}, played.inventory(state), "left")
+    fs.remove_tree(state)
+    print(("killed each %d calls: %d lives to deploy, %d to tear down"):format(every, made, gone))
+  end)
+end)
