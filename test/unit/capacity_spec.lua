@@ -129,6 +129,29 @@ describe("capacity", function ()
     assert.equal(0, ranked.regions[1].quotas[1].need)
   end)
 
+  it("checks a given reservation: type, free ones, our own inside, that it is there", function ()
+    local function problem(reservation, instances)
+      local ranked = rank({
+        ["ec2:describe_capacity_reservations"] = { reservation },
+        ["ec2:describe_instances"] = { { Instances = instances or {} } } },
+        { reservation = "cr-1" })
+      return ranked.problem, ranked.reservation
+    end
+    local row = { CapacityReservationId = "cr-1", InstanceType = "g6.12xlarge",
+      AvailabilityZoneId = "use2-az3", AvailableInstanceCount = 1 }
+    local failure = problem(row)
+    assert.equal("RTL-CAP-005", failure.code)
+    assert.matches("has 1 free, 2 are needed", failure.message)
+    local none, found = problem(row, { { InstanceType = "g6.12xlarge",
+      CapacityReservationId = "cr-1", Tags = { { Key = "rtl:deployment", Value = "toy" } } } })
+    assert.is_nil(none)
+    assert.equal("use2-az3", found.zone_id)
+    row.InstanceType = "g6.24xlarge"
+    assert.matches("is for g6.24xlarge", problem(row).message)
+    row.CapacityReservationId = "cr-2"
+    assert.matches("is not active in us%-east%-2", problem(row).message)
+  end)
+
   it("says so when the type is offered nowhere, or is not what the table says", function ()
     local nowhere = rank { ["ec2:describe_instance_type_offerings"] = {} }
     assert.equal("RTL-CAP-002", nowhere.problem.code)
@@ -212,6 +235,37 @@ describe("the choice of a zone", function ()
   it("is the user's zone, by id or name", function ()
     assert.equal("use2-az3", choose({}, { zone = "us-east-2c" }).gpu.zone_id)
     assert.equal("use2-az3", choose({}, { zone = "use2-az3" }).gpu.zone_id)
+  end)
+
+  it("is the zone of a given reservation", function ()
+    local ctx = scripted_aws.context(answers { ["ec2:describe_capacity_reservations"] = { {
+      CapacityReservationId = "cr-1", InstanceType = "g6.12xlarge",
+      AvailabilityZoneId = "use2-az3", AvailableInstanceCount = 2 } } })
+    local choice = task.run(function ()
+      return capacity.choose(ctx, assert(capacity.rank(ctx, spec { reservation = "cr-1" })))
+    end)
+    assert.equal("use2-az3", choice.gpu.zone_id)
+  end)
+
+  it("refuses a wanted zone that can't be used or had none in this run, and says why", function ()
+    local none, failure = choose({}, { zone = "use2-az1" })
+    assert.is_nil(none)
+    assert.equal("RTL-CAP-004", failure.code)
+    assert.matches("use2%-az1: not offered here", failure.message)
+    assert.matches("use2%-az2: free", failure.message)
+    local notes = { { zone = "use2-az3", at = "2025-12-01T08:00:00Z", run = "run-0" } }
+    assert.equal("use2-az3", choose({}, { zone = "use2-az3" }, notes).gpu.zone_id)
+    notes[2] = { zone = "use2-az3", at = "2025-12-01T08:00:00Z", run = "run-1" }
+    none, failure = choose({}, { zone = "use2-az3" }, notes)
+    assert.is_nil(none)
+    assert.matches("use2%-az3: no capacity lately", failure.message)
+  end)
+
+  it("does not come back to a zone that had none in this run, however long it takes", function ()
+    local notes = { { zone = "use2-az2", at = "2025-12-01T01:00:00Z", run = "run-1" } }
+    assert.equal("use2-az3", choose({}, {}, notes).gpu.zone_id)
+    notes[1].run = "run-0"
+    assert.equal("use2-az2", choose({}, {}, notes).gpu.zone_id)
   end)
 
   it("knows what another zone can cure", function ()

@@ -16,9 +16,9 @@ return {
     next = "rtl goes on in the next ranked zone by itself; else try another region or later.",
   },
   ["RTL-CAP-004"] = {
-    title = "no capacity in any zone",
-    cause = "Each zone that could hold the GPU group was tried and had none free.",
-    next = "Try another region, a reservation or a capacity block.",
+    title = "no zone is left for the GPU group",
+    cause = "Each zone, or the one that is wanted, can't be used or had no capacity lately.",
+    next = "The message has the reason of each. Try another zone or region, or a reservation.",
   },
   ["RTL-CAP-005"] = {
     title = "the reservation does not fit",

@@ -142,6 +142,39 @@ local function best_reservation(list, instance, zone_id, count)
   return best
 end
 
+-- Instances of this deployment that run inside a reservation: for them it is as good as free.
+local function own_inside(ctx, running, id)
+  local count = 0
+  for _, instance in ipairs(running) do
+    local own = support.is_ours(ctx, support.tags_of(instance.Tags))
+    if own and instance.CapacityReservationId == id then count = count + 1 end
+  end
+  return count
+end
+
+local function reservation_error(spec, text)
+  return err.new { code = "RTL-CAP-005", exit = "refused",
+    message = ("reservation %s %s"):format(spec.reservation, text) }
+end
+
+-- The user's reservation in a region: what it is, and the error when it does not fit.
+local function given_reservation(ctx, spec, region, answers)
+  for _, one in ipairs(answers.reservations) do
+    if one.CapacityReservationId == spec.reservation then
+      local free = (one.AvailableInstanceCount or 0)
+        + own_inside(ctx, answers.running, spec.reservation)
+      local problem
+      if one.InstanceType ~= spec.instance then
+        problem = reservation_error(spec, "is for " .. one.InstanceType)
+      elseif free < spec.count then
+        problem = reservation_error(spec, ("has %d free, %d are needed"):format(free, spec.count))
+      end
+      return { id = spec.reservation, zone_id = one.AvailabilityZoneId, region = region,
+        free = free, block = one.ReservationType == "capacity-block", problem = problem }
+    end
+  end
+end
+
 local function why_not(zone)
   if zone.refused then return "EKS refuses this zone" end
   if not zone.offered then return "not offered here" end
@@ -213,6 +246,7 @@ local function read_region(ctx, spec, region)
   local quotas, failure = quotas_in(ctx, spec, region, named)
   if not quotas then error(failure, 0) end
   return { region = region, problem = problem, quotas = quotas,
+    reservation = spec.reservation and given_reservation(ctx, spec, region, named),
     zones = zone_rows(spec, region, named, efa), known = info ~= nil }
 end
 
@@ -258,6 +292,18 @@ local function overall_problem(ranked, spec)
       :format(table.concat(spec.regions, ", "), spec.instance) }
 end
 
+-- The user's reservation among all regions; it decides the zone, or why nothing can be done.
+local function take_reservation(ranked, spec)
+  if not spec.reservation then return end
+  for _, region in ipairs(ranked.regions) do
+    ranked.reservation = ranked.reservation or region.reservation
+  end
+  local found = ranked.reservation
+  ranked.problem = ranked.problem or found and found.problem
+    or not found and reservation_error(spec, "is not active in "
+      .. table.concat(spec.regions, ", ")) or nil
+end
+
 local function close_region(region, why)
   for _, zone in ipairs(region.zones) do
     if zone.usable then zone.usable, zone.why = false, why end
@@ -268,7 +314,8 @@ end
 -- system = {instance, count}, reservation (id: the quota for the GPUs is not needed then).
 -- Returns { zones = {{zone_id, zone_name, region, offered, efa, refused, usable, why, reservation,
 -- price}, best first}, regions = {{region, zones, quotas = {{code, name, need, granted, used,
--- enough}}, problem}}, problem = err or nil }; problem: RTL-CAP-001 quota, -002 nowhere offered,
+-- enough}}, problem}}, reservation = {id, zone_id, region, free, block} of the given one, problem =
+-- err or nil }; problem: RTL-CAP-001 quota, -002 nowhere offered, -005 the reservation does not fit,
 -- -008 the table is wrong. nil, err when a read is refused.
 function M.rank(ctx, spec)
   spec.regions = spec.regions or { ctx.region }
@@ -290,6 +337,7 @@ function M.rank(ctx, spec)
   end
   table.sort(ranked.zones, before(order))
   ranked.problem = overall_problem(ranked, spec)
+  take_reservation(ranked, spec)
   return ranked
 end
 
@@ -305,12 +353,14 @@ function M.note(ctx, failure)
     message = failure.message })
 end
 
--- The zones that had none lately, and those that EC2 offered instead (by name).
-local function tried_zones(ctx)
+-- The zones that had none in this run or lately, and those that EC2 offered instead (by name). Of a
+-- zone that the user wants only this run's tries count: asking again is up to the user.
+local function tried_zones(ctx, wanted)
   local tried, offered = {}, {}
   for _, note in ipairs(ctx.ledger and ctx.ledger:notes("capacity") or {}) do
     local at = clock.parse_iso(note.at) or 0
-    if clock.utc() - at < FORGET and note.zone then
+    local counts = note.run == ctx.run_id or not wanted and clock.utc() - at < FORGET
+    if counts and note.zone then
       tried[note.zone] = true
       for _, name in ipairs(note.zones or {}) do offered[name] = true end
     end
@@ -368,7 +418,7 @@ local function pick_gpu(region_zones, options, state)
   local function free(zone) return zone.usable and not state.tried[zone.zone_id] end
   if options.zone then
     return first_zone(region_zones, function (z)
-      return z.zone_id == options.zone or z.zone_name == options.zone
+      return free(z) and (z.zone_id == options.zone or z.zone_name == options.zone)
     end)
   end
   return (state.group and not state.tried[state.group] and state.by_id[state.group])
@@ -397,22 +447,25 @@ local function pick_network(region_zones, gpu, state)
   return network
 end
 
-local function all_tried(state, options)
-  local names = {}
-  for zone in pairs(state.tried) do names[#names + 1] = zone end
-  table.sort(names)
+local function no_choice(region_zones, options, state)
+  local reasons = {}
+  for _, zone in ipairs(region_zones) do
+    local why = zone.why or state.tried[zone.zone_id] and "no capacity lately" or "free"
+    reasons[#reasons + 1] = zone.zone_id .. ": " .. why
+  end
   return err.new { code = "RTL-CAP-004", exit = not state.subnets[1] and "refused" or nil,
-    message = options.zone and ("zone %s can't be used"):format(options.zone)
-      or "no zone is left to try; without capacity lately: " .. table.concat(names, ", ") }
+    message = ("%s (%s)"):format(options.zone and options.zone .. " can't be used"
+      or "no zone is left to try", table.concat(reasons, ", ")) }
 end
 
 --- Chooses among ranked zones of the context's region. What stands wins, so that a second run
 -- declares the same; then zones that had no capacity lately are passed over. options: cluster
--- (name), zone (id or name that the user wants).
+-- (name), zone (id or name that the user wants; else a given reservation's).
 -- Returns { gpu = zone, network = {zone, zone} (the first holds the NAT gateway), extra = whether
 -- the GPU zone is not one of these, tried = {zone_id = true} } | nil, err (RTL-CAP-004).
 function M.choose(ctx, ranked, options)
-  options = options or {}
+  options = { cluster = options and options.cluster,
+    zone = options and options.zone or ranked.reservation and ranked.reservation.zone_id }
   local zones, by_id = {}, {}
   for _, zone in ipairs(ranked.zones) do
     if zone.region == ctx.region then
@@ -422,7 +475,7 @@ function M.choose(ctx, ranked, options)
   end
   local subnets, failure = standing_subnets(ctx)
   if not subnets then return nil, failure end
-  local tried, offered = tried_zones(ctx)
+  local tried, offered = tried_zones(ctx, options.zone)
   local state = { by_id = by_id, subnets = subnets, tried = tried, offered = offered }
   if #subnets > 0 then
     local refused
@@ -432,7 +485,7 @@ function M.choose(ctx, ranked, options)
     if refused then return nil, refused end
   end
   local gpu = pick_gpu(zones, options, state)
-  if not gpu then return nil, all_tried(state, options) end
+  if not gpu then return nil, no_choice(zones, options, state) end
   local network = pick_network(zones, gpu, state)
   local extra = gpu ~= network[1] and gpu ~= network[2]
   return { gpu = gpu, network = network, extra = extra, tried = tried }
