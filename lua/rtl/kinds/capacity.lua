@@ -315,8 +315,8 @@ end
 -- Returns { zones = {{zone_id, zone_name, region, offered, efa, refused, usable, why, reservation,
 -- price}, best first}, regions = {{region, zones, quotas = {{code, name, need, granted, used,
 -- enough}}, problem}}, reservation = {id, zone_id, region, free, block} of the given one, problem =
--- err or nil }; problem: RTL-CAP-001 quota, -002 nowhere offered, -005 the reservation does not fit,
--- -008 the table is wrong. nil, err when a read is refused.
+-- err or nil }; problem: RTL-CAP-001 quota, -002 offered nowhere, -005 a reservation that does not
+-- fit, -008 the table is wrong. nil, err when a read is refused.
 function M.rank(ctx, spec)
   spec.regions = spec.regions or { ctx.region }
   local order = {}
