@@ -87,14 +87,19 @@ function M.delete(ctx, act)
   return nil, refused
 end
 
---- For find(): the objects of a kind with our label, or an empty array where there is no cluster,
--- no such kind, or no way in: a teardown without a ledger goes on with AWS then.
+--- For find(): the objects of a kind with our label.
 function M.ours(ctx, kind)
+  return M.all(ctx, kind, M.LABEL .. "=" .. ctx.deployment)
+end
+
+--- For find(): the objects of a kind in all namespaces (with these labels), or an empty array where
+-- there is no cluster, no such kind, or no way in: a teardown goes on with AWS then.
+function M.all(ctx, kind, labels)
   if not ctx.k8s_of or ctx.no_kubernetes then return {} end
   local client = ctx:k8s()
   if not client then return {} end
   local list, failure = task.deadline(PATIENCE, client.list, client, kind,
-    { namespace = false, labels = M.LABEL .. "=" .. ctx.deployment })
+    { namespace = false, labels = labels })
   if not list then out_of_reach(ctx, failure) end
   return list and list.items or {}
 end
