@@ -132,6 +132,12 @@ local function declare_system(run, cluster, role, network, needs)
   })
 end
 
+-- Whether the given reservation is a capacity block: it has a market of its own.
+local function in_block(run)
+  local held = run.facts.ranked and run.facts.ranked.reservation
+  return held and held.block or nil
+end
+
 local function declare_gpu(run, cluster, role, network, needs)
   local s, zone, name = run.settings, run.facts.choice.gpu.zone_id, nodes.group(run)
   local efa = run:declare(security_group "efa" { vpc_id = network.vpc_id, itself = true,
@@ -141,12 +147,13 @@ local function declare_gpu(run, cluster, role, network, needs)
     instance_type = s.gpu_type, disk_gib = s.gpu_disk,
     security_groups = { cluster.security_group_id, efa.id }, efa = run.facts.instance.efa,
     placement_group = together and together.group_name, reservation_id = or_nil(s.reservation),
+    capacity_block = in_block(run),
   })
   local subnet_id = network.given or network.private[zone].id
   local group = run:declare(node_group(name) {
     cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = { subnet_id },
     instance_type = s.gpu_type, count = s.gpu_count, ami_type = "AL2023_x86_64_NVIDIA",
-    zone_id = zone,
+    zone_id = zone, capacity_type = in_block(run) and "CAPACITY_BLOCK" or nil,
     labels = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" },
     taints = { { key = "nvidia.com/gpu", value = "true", effect = "NoSchedule" } },
     launch_template_id = template.id, launch_template_version = template.version,

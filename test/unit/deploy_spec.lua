@@ -84,6 +84,17 @@ describe("the deploy recipe", function ()
       all["gpu_nodes/all"].fields.allocatable)
   end)
 
+  it("launches into a capacity block in its own market", function ()
+    local all = by_key((declare({ reservation = "cr-0123" }, nil, function (run)
+      run.facts.ranked = { reservation = { id = "cr-0123", block = true } }
+    end)))
+    local template = all["launch_template/gpu-workers-use2-az2"].fields
+    assert.is_true(template.capacity_block)
+    assert.equal("cr-0123", template.reservation_id)
+    assert.equal("CAPACITY_BLOCK", all["node_group/gpu-workers-use2-az2"].fields.capacity_type)
+    assert.is_nil(by_key((declare {}))["node_group/gpu-workers-use2-az2"].fields.capacity_type)
+  end)
+
   it("gives a third zone a private subnet and leaves the cluster's zones alone", function ()
     local function refs(list)
       local texts = {}
