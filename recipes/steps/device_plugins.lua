@@ -30,13 +30,25 @@ local PLUGINS = {
 local DRA_DRIVERS = { ["gpu.nvidia.com"] = true, ["compute-domain.nvidia.com"] = true,
   ["dra.net"] = true }
 
--- Private registries differ by region; the chart's default is us-west-2's.
+-- The account whose registry has AWS' own images, where it is not the usual one.
+local REGISTRY = {
+  ["af-south-1"] = "877085696533", ["ap-east-1"] = "800184023465", ["ap-east-2"] = "533267051163",
+  ["ap-south-2"] = "900889452093", ["ap-southeast-3"] = "296578399912",
+  ["ap-southeast-4"] = "491585149902", ["ca-west-1"] = "761377655185",
+  ["cn-north-1"] = "918309763551", ["cn-northwest-1"] = "961992271922",
+  ["eu-central-2"] = "900612956339", ["eu-south-1"] = "590381155156",
+  ["eu-south-2"] = "455263428931", ["il-central-1"] = "066635153087",
+  ["me-central-1"] = "759879836304", ["me-south-1"] = "558608220178",
+  ["us-gov-east-1"] = "151742754352", ["us-gov-west-1"] = "013241004608",
+}
+local USUAL_REGISTRY = "602401143452"
+
+-- The chart's own default is us-west-2's registry, whatever the region.
 local function efa_image(run)
   if not run:has_aws() then return nil end
-  local account = run.region:match("^us%-gov%-west") and "013241004608"
-    or run.region:match("^us%-gov%-east") and "151742754352" or "602401143452"
-  return { repository = ("%s.dkr.ecr.%s.amazonaws.com/eks/aws-efa-k8s-device-plugin"):format(
-    account, run.region) }
+  local suffix = run.region:match("^cn%-") and ".cn" or ""
+  return { repository = ("%s.dkr.ecr.%s.amazonaws.com%s/eks/aws-efa-k8s-device-plugin"):format(
+    REGISTRY[run.region] or USUAL_REGISTRY, run.region, suffix) }
 end
 
 local function matches(daemonset, plugin)

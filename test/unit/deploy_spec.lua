@@ -206,6 +206,19 @@ describe("the deploy recipe", function ()
     assert.equal("mine", all["bucket/mine"].given)
   end)
 
+  it("takes the EFA plugin's image from the region's own registry", function ()
+    local function repository(region)
+      local all = by_key((declare({}, nil, function (run) run.region = region end)))
+      return all["helm_release/aws-efa-k8s-device-plugin"].fields.values.image.repository
+    end
+    assert.equal("602401143452.dkr.ecr.us-east-2.amazonaws.com/eks/aws-efa-k8s-device-plugin",
+      repository "us-east-2")
+    assert.equal("066635153087.dkr.ecr.il-central-1.amazonaws.com/eks/aws-efa-k8s-device-plugin",
+      repository "il-central-1")
+    assert.matches("^961992271922%.dkr%.ecr%.cn%-northwest%-1%.amazonaws%.com%.cn/",
+      repository "cn-northwest-1")
+  end)
+
   it("uses what is given", function ()
     local all = by_key((declare { vpc_id = "vpc-1a", private_subnets = "subnet-a,subnet-b",
       use_cluster = "standing", cluster_role = "arn:aws:iam::1:role/c",
