@@ -134,8 +134,14 @@ return {
   verify = function (run)
     local proofs = {}
     for _, name in ipairs { "nvidia", "efa" } do
-      local there = run.facts.plugins[name]
-      proofs[#proofs + 1] = there and ("%s plugin was there: %s"):format(name, there) or nil
+      local there, release = run.facts.plugins[name], PLUGINS[name].release
+      if there then
+        proofs[#proofs + 1] = ("%s plugin was there: %s"):format(name, there)
+      elseif name == "nvidia" or run.facts.efa > 0 then
+        proofs[#proofs + 1] = ("%s: chart %s, app %s"):format(release,
+          run:output("helm_release", release, "chart_version") or "?",
+          run:output("helm_release", release, "app_version") or "?")
+      end
     end
     local instance = run.facts.instance
     proofs[#proofs + 1] = ("%s, each with %s and %s"):format(

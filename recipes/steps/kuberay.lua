@@ -26,6 +26,8 @@ return {
     local deployment = assert(assert(run:k8s()):get("Deployment", "kuberay-operator",
       { namespace = s.kuberay_namespace }))
     local image = deployment.spec.template.spec.containers[1].image
-    return ("operator ready: %s"):format(image)
+    return ("chart %s, app %s; operator ready: %s"):format(
+      run:output("helm_release", "kuberay-operator", "chart_version") or "?",
+      run:output("helm_release", "kuberay-operator", "app_version") or "?", image)
   end,
 }

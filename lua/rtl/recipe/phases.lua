@@ -220,6 +220,7 @@ local function carry_out(run, p)
     if not text then error(problem, 0) end
     run:note(text, { sign = "→" })
     p = read_plan(run)
+    run.plan = p
     refuse_problems(run, p)
   end
   return run:fail { code = "RTL-CLI-015", message = "gave up after " .. MAX_RECOVERIES

@@ -109,6 +109,11 @@ function Run:resource(kind, name)
   return self.graph:resource(kind, name)
 end
 
+--- The value of a resource's output as far as the run knows it by now, or nil.
+function Run:output(kind, name, output)
+  return self.plan and self.plan:output(self.graph:resource(kind, name), output)
+end
+
 --- Sends an event to the run's faces and record.
 function Run:emit(event)
   self.bus:emit(event)
