@@ -82,6 +82,18 @@ describe("a played deploy", function ()
     assert.matches("gpu-workers-use2-az3", ran.stdout, 1, true)
   end)
 
+  it("that died with its job in flight follows it, and submits nothing twice", function ()
+    play { "--rehearse", "recipes/deploy.lua" }
+    local folder = fs.join(state, "aws", fs.list(fs.join(state, "aws"))[1], "us-east-2/ray-train")
+    assert(fs.remove(fs.join(folder, "job.json"))) -- as if the run had not lived to judge it
+    local ran = play { "--rehearse", "recipes/deploy.lua" }
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    assert.matches("was submitted by an earlier run: following it", ran.stdout, 1, true)
+    assert.matches("Verdict  EFA", ran.stdout, 1, true)
+    assert.matches("not submitted again", play({ "--rehearse", "recipes/deploy.lua" }).stdout, 1,
+      true)
+  end)
+
   it("into a given VPC uses it, and never deletes it", function ()
     local first = play({ "--rehearse", "recipes/deploy.lua", "--to", "cluster" }).stdout
     local vpc = first:match("vpc ray%-train +made +%w+ +(vpc%-%x+)")

@@ -190,6 +190,21 @@ describe("a recipe's phases", function ()
     assert.same({ "preflight first", "preflight second", "asked", "verify first" }, done.log)
   end)
 
+  it("says which step an error belongs to", function ()
+    local function blamed(done)
+      done.run.bus:add(function (event)
+        if event.type == "step" then done.blamed = event.step .. " " .. event.state end
+      end)
+      phases.blame(done.run, done.result)
+      return done.blamed
+    end
+    system.fail["create room/a"] = { code = "Denied", stays = true }
+    assert.equal("second failed", blamed(perform()))
+    assert.equal("first failed", blamed(perform({}, { first = { verify = function (run)
+      run:fail { code = "RTL-STEP-007", message = "it leans" }
+    end } })))
+  end)
+
   it("takes the exit code of a verdict", function ()
     local done = perform({}, { act = { action = function (run)
       run:verdict { verdict = "TCP", exit = "transport", text = "over TCP", cause = "a cause",

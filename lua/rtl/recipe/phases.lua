@@ -285,6 +285,23 @@ function M.run(run)
   return run.outcome.exit or run.outcome.verdict and run.outcome.verdict.exit or "done"
 end
 
+-- The name of the step that an error belongs to: the one that raised it, or that declared the
+-- resource which failed.
+local function step_of(run, e)
+  if e.step then return e.step end
+  local p = rawget(run, "plan")
+  local row = p and e.resource and p:change(e.resource)
+  return row and row.resource.step
+end
+
+--- Says which step an error belongs to, if it belongs to one.
+function M.blame(run, e)
+  local name = step_of(run, e)
+  for _, step in ipairs(run.recipe.steps) do
+    if step.name == name then tell(run, step, "failed") end
+  end
+end
+
 --- What is said when a run stopped before its end: what it cost, how to go on, how to remove it.
 function M.stopped(run)
   if not rawget(run, "plan") then return end

@@ -52,6 +52,7 @@ function M.settings(recipe, options)
 end
 
 local function show_failure(run, e)
+  phases.blame(run, e)
   run:emit { type = "failure", err = e, exit = failure.exit_name(e) }
   e.shown = true
 end
