@@ -10,16 +10,15 @@ local function show(kind, item)
     trace.currentline or "?", item.name or "?", text))
 end
 
-return function (options)
+return function ()
   local busted = require "busted"
   local handler = require "busted.outputHandlers.base" ()
-  local title = options.arguments[1] or os.getenv("RTL_TEST_GROUP") or "specs"
 
   function handler.suiteEnd()
     for _, item in ipairs(handler.failures) do show("FAILED", item) end
     for _, item in ipairs(handler.errors) do show("ERROR", item) end
     for _, item in ipairs(handler.pendings) do show("skipped", item) end
-    io.write(("%s: %d passed, %d failed, %d skipped\n"):format(title, handler.successesCount,
+    io.write(("specs: %d passed, %d failed, %d skipped\n"):format(handler.successesCount,
       handler.failuresCount + handler.errorsCount, handler.pendingsCount))
     io.flush()
     return nil, true

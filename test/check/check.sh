@@ -41,7 +41,9 @@ module_specs() {
 memory() {
   # shellcheck disable=SC2046
   RTL_TEST_SLOW=1 valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
-    --suppressions=test/check/valgrind.supp --child-silent-after-fork=yes $specs $(module_specs)
+    --suppressions=test/check/valgrind.supp --child-silent-after-fork=yes --trace-children=yes \
+    --trace-children-skip='*python*,*/sh,*/bash,*/openssl,*/env,*/cat,*/sleep' \
+    $specs $(module_specs)
 }
 
 check "no warnings by luacheck" luacheck -q lua recipes test host
