@@ -97,14 +97,21 @@ local CLUSTER_POLICIES = { "AmazonEKSClusterPolicy" }
 local NODE_POLICIES = { "AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly",
   "AmazonEKS_CNI_Policy" }
 
-local function declare_cluster(run, network)
+-- A control plane of our own with its role, or a given one as it is.
+local function control_plane(run, network)
   local s = run.settings
+  if s.use_cluster ~= "" then
+    return run:declare(eks_cluster(run.deployment) { given = s.use_cluster })
+  end
   local role = run:declare(iam_role "cluster" { service = "eks.amazonaws.com",
     policies = CLUSTER_POLICIES, given = or_nil(s.cluster_role) })
-  local cluster = run:declare(eks_cluster(run.deployment) {
-    version = s.kubernetes_version, role_arn = role.arn, subnet_ids = network.private_ids,
-    public_cidrs = s.public_access_cidrs, given = or_nil(s.use_cluster),
-  })
+  return run:declare(eks_cluster(run.deployment) { version = s.kubernetes_version,
+    role_arn = role.arn, subnet_ids = network.private_ids, public_cidrs = s.public_access_cidrs })
+end
+
+local function declare_cluster(run, network)
+  local s = run.settings
+  local cluster = control_plane(run, network)
   local addons = {}
   for i, name in ipairs(s.addons) do
     addons[i] = run:declare(eks_addon(name) { cluster = cluster.cluster_name })
@@ -119,6 +126,11 @@ end
 
 -- ---- node groups ----
 
+-- In a cluster of others the group's name says whose it is.
+local function group_name(run, name)
+  return run.settings.use_cluster ~= "" and run.deployment .. "-" .. name or nil
+end
+
 local function declare_system(run, cluster, role, network, needs)
   local s = run.settings
   local template = run:declare(launch_template "system" { instance_type = s.system_type,
@@ -126,7 +138,7 @@ local function declare_system(run, cluster, role, network, needs)
   return run:declare(node_group "system" {
     cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = network.private_ids,
     instance_type = s.system_type, count = s.system_count, ami_type = "AL2023_x86_64_STANDARD",
-    labels = { role = "system" },
+    labels = { role = "system" }, group_name = group_name(run, "system"),
     launch_template_id = template.id, launch_template_version = template.version,
     after = needs,
   })
@@ -153,7 +165,8 @@ local function declare_gpu(run, cluster, role, network, needs)
   local group = run:declare(node_group(name) {
     cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = { subnet_id },
     instance_type = s.gpu_type, count = s.gpu_count, ami_type = "AL2023_x86_64_NVIDIA",
-    zone_id = zone, capacity_type = in_block(run) and "CAPACITY_BLOCK" or nil,
+    zone_id = zone, group_name = group_name(run, name),
+    capacity_type = in_block(run) and "CAPACITY_BLOCK" or nil,
     labels = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" },
     taints = { { key = "nvidia.com/gpu", value = "true", effect = "NoSchedule" } },
     launch_template_id = template.id, launch_template_version = template.version,

@@ -250,6 +250,21 @@ describe("the wait for a node group", function ()
     assert.matches("nodeadm config", failure.hint)
   end)
 
+  it("never touches a group of others, and looks for its own under its own name", function ()
+    local asked
+    local ctx = scripted_aws.context { ["eks:describe_nodegroup"] = function (params)
+      asked = params.nodegroupName
+      return group { status = "ACTIVE", tags = { ["rtl:deployment"] = "another" } }
+    end }
+    local fields = {}
+    for key, value in pairs(FIELDS) do fields[key] = value end
+    fields.group_name = "toy-gpu"
+    local live, failure = task.run(node_group.read, ctx, node_group "gpu" (fields), fields)
+    assert.is_nil(live)
+    assert.equal("RTL-PLAN-005", failure.code)
+    assert.equal("toy-gpu", asked)
+  end)
+
   it("ends at its limit with the last state, not for ever", function ()
     local _, failure = wait {
       ["eks:describe_nodegroup"] = group { resources = {} },

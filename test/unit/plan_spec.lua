@@ -135,6 +135,31 @@ describe("plan and apply", function ()
     assert.same({ ["house:theirs"] = 1 }, toy.inventory(system))
   end)
 
+  it("uses what others made under the name, refuses it where it does not fit, keeps it", function ()
+    theirs(3)
+    system.things["house-x"].name = "main"
+    local read = kinds.house.read
+    kinds.house.read = function (...)
+      local live, failure = read(...)
+      if live and live.id == "house-x" then live.ours = false end
+      return live, failure
+    end
+    local result, _, _, p = deploy()
+    assert.is_truthy(result)
+    assert.equal("none", actions(p)["house/main"])
+    assert.matches("made by others", p:change("house/main").reasons[1])
+    system.things["house-x"].size = 1
+    local none, failure = deploy(nil, "run-2")
+    assert.is_nil(none)
+    assert.equal("RTL-PLAN-007", failure.code)
+    assert.matches("house%-x is not ours and does not fit: size: 1 → 3", failure.message)
+    system.things["house-x"].deployment = "another"
+    with_ledger(function (ctx)
+      return plan.teardown.run(plan.teardown.plan(ctx, kinds.all), ctx)
+    end)
+    assert.same({ ["house:main"] = 1 }, toy.inventory(system))
+  end)
+
   it("refuses what is given and absent, or does not fit, before anything is made", function ()
     local result, failure = deploy { given = "house-9" }
     assert.is_nil(result)

@@ -12,7 +12,7 @@ local function live_of(addon)
   local issue = addon.health and addon.health.issues and addon.health.issues[1]
   local live = { id = addon.addonName, addon_version = addon.addonVersion, status = addon.status,
     configuration = addon.configurationValues, role_arn = addon.serviceAccountRoleArn,
-    issue = issue and ("%s: %s"):format(issue.code, issue.message or "") }
+    issue = issue and ("%s: %s"):format(issue.code, issue.message or ""), tags = addon.tags }
   if BROKEN[addon.status] then
     live.failed = addon.status .. (live.issue and " (" .. live.issue .. ")" or "")
   end
@@ -30,6 +30,7 @@ local function read(ctx, res, f)
   local live, failure = describe(ctx, f.cluster, res.name)
   if not live or live.status == "DELETING" then return nil, failure end
   live.version, live.cluster = live.addon_version, f.cluster
+  live.ours = support.is_ours(ctx, live.tags or {})
   return live
 end
 

@@ -39,8 +39,8 @@ end
 local function diff(ctx, _, f, live)
   local client, failure = ctx:k8s()
   if not client then return nil, failure end
-  local result, refused = client:apply(kube.label(ctx, f.manifest), { manager = "rtl",
-    dry_run = true })
+  local wanted = live.ours and kube.label(ctx, f.manifest) or f.manifest
+  local result, refused = client:apply(wanted, { manager = "rtl", dry_run = true })
   if not result then return nil, refused end
   local path, want, have = first_difference(result, live.object, "")
   if not path then return {} end

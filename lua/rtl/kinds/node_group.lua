@@ -50,9 +50,17 @@ local function describe(ctx, cluster, name)
   return answer and answer.nodegroup, failure
 end
 
+-- The group's name in its cluster: its own, unless a field says otherwise.
+local function name_of(res)
+  return res.given or res.fields.group_name or res.name
+end
+
 local function read(ctx, res, f)
-  local group, failure = describe(ctx, f.cluster, res.given or res.name)
+  local group, failure = describe(ctx, f.cluster, name_of(res))
   if not group or group.status == "DELETING" then return nil, failure end
+  if not res.given and not support.is_ours(ctx, group.tags or {}) then
+    return nil, support.stranger(res, "node group " .. name_of(res) .. " of " .. f.cluster)
+  end
   return live_of(group)
 end
 
@@ -87,7 +95,7 @@ end
 
 local function request(ctx, res, f, token)
   local block = f.capacity_type == "CAPACITY_BLOCK"
-  return { clusterName = f.cluster, nodegroupName = res.name, nodeRole = f.role_arn,
+  return { clusterName = f.cluster, nodegroupName = name_of(res), nodeRole = f.role_arn,
     subnets = f.subnet_ids, amiType = f.ami_type, scalingConfig = scaling(f),
     capacityType = f.capacity_type or "ON_DEMAND",
     instanceTypes = not block and array { f.instance_type } or nil,
@@ -191,7 +199,7 @@ end
 local function wait(ctx, res, f)
   return support.wait({ ctx = ctx, res = res, every = 15, limit = 3000, what = "ACTIVE" },
     function ()
-      local group, refused = describe(ctx, f.cluster, res.name)
+      local group, refused = describe(ctx, f.cluster, name_of(res))
       if refused then return nil, refused end
       if not group then return false, "not visible yet" end
       if group.status == "ACTIVE" then return live_of(group) end
@@ -202,7 +210,7 @@ local function wait(ctx, res, f)
 end
 
 local function run_update(ctx, res, f, op, params)
-  params.clusterName, params.nodegroupName = f.cluster, res.name
+  params.clusterName, params.nodegroupName = f.cluster, name_of(res)
   local answer, failure = support.insist(ctx, res, 1200, function (refused)
     return refused.code == "ResourceInUseException"
   end, function () return ctx:aws("eks"):call(op, params) end)
@@ -210,7 +218,7 @@ local function run_update(ctx, res, f, op, params)
   return support.wait({ ctx = ctx, res = res, every = 15, limit = 3600, what = "update" },
     function ()
       local now, refused = ctx:aws("eks"):describe_update { name = f.cluster,
-        updateId = answer.update.id, nodegroupName = res.name }
+        updateId = answer.update.id, nodegroupName = name_of(res) }
       if not now then return nil, refused end
       if now.update.status == "Successful" then return true end
       if now.update.status == "InProgress" then return false, "update in progress" end
@@ -296,11 +304,11 @@ return kind.define {
   fields = { cluster = "string", role_arn = "string", subnet_ids = "list", instance_type = "string",
     count = "integer", ami_type = "string", labels = "table?", taints = "list?",
     launch_template_id = "string?", launch_template_version = "string?", capacity_type = "string?",
-    zone_id = "string?" },
-  identity = { "instance_type", "ami_type", "zone_id" },
+    zone_id = "string?", group_name = "string?" },
+  identity = { "instance_type", "ami_type", "zone_id", "group_name" },
   within = { "cluster" },
   reads_with = { "cluster" },
-  known = function (_, res) return { group_name = res.given or res.name } end,
+  known = function (_, res) return { group_name = name_of(res) } end,
   read = read,
   diff = diff,
   replace_when = { "role_arn", "ami_type", "launch_template_id", "capacity_type", "instance_type",

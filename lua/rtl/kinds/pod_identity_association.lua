@@ -11,7 +11,8 @@ local function describe(ctx, cluster, id)
   if not answer then return nil, failure end
   local one = answer.association
   return { id = one.associationId, cluster = cluster, role_arn = one.roleArn,
-    namespace = one.namespace, service_account = one.serviceAccount }
+    namespace = one.namespace, service_account = one.serviceAccount,
+    ours = support.is_ours(ctx, one.tags or {}) }
 end
 
 -- The pair of namespace and account is the key: EKS allows one association for it.

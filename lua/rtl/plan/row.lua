@@ -44,13 +44,13 @@ local function refuse(row, code, message, hint)
     doing = row.resource.key }
 end
 
-local function decide_given(row, changes)
-  row.action = "given"
+-- What rtl did not make, given or found here, is used and checked, never changed.
+local function decide_foreign(row, changes, action, what)
+  row.action = action
   if #changes == 0 then return end
   local texts = {}
   for _, change in ipairs(changes) do texts[#texts + 1] = describe(change) end
-  refuse(row, "RTL-PLAN-007", ("%s was given and does not fit: %s")
-    :format(row.resource.given, table.concat(texts, "; ")),
+  refuse(row, "RTL-PLAN-007", ("%s and does not fit: %s"):format(what, table.concat(texts, "; ")),
     "rtl never changes what it did not make: change it yourself, or give another")
 end
 
@@ -71,7 +71,11 @@ local function decide_existing(ctx, row, fields)
     row.action, row.problem = "unknown", failure
     return
   end
-  if res.given then return decide_given(row, changes) end
+  if res.given then return decide_foreign(row, changes, "given", res.given .. " was given") end
+  if live.ours == false then
+    row.reasons[1] = "is there already, made by others"
+    return decide_foreign(row, changes, "none", tostring(live.id) .. " is not ours")
+  end
   row.changes = changes
   for _, change in ipairs(changes) do row.reasons[#row.reasons + 1] = describe(change) end
   local reason = live.failed or replace_reason(res.kind, changes)
