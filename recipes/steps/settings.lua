@@ -23,6 +23,9 @@ local function reckon(run)
   facts.gpus = share(run, s.gpus_per_node, instance.gpus, "GPUs")
   facts.efa = share(run, s.efa_per_node, instance.efa, "EFA interfaces")
   facts.world = facts.gpus * s.gpu_count
+  if s.num_workers > facts.world then
+    return refuse(run, ("%d training processes for %d GPUs"):format(s.num_workers, facts.world))
+  end
   if facts.gpus == 0 then return refuse(run, s.gpu_type .. " has no GPU") end
   if facts.efa == 0 and s.transport == "efa" then
     return refuse(run, s.gpu_type .. " has no EFA interface", "Set transport=any to train without")

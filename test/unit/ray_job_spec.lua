@@ -109,6 +109,26 @@ describe("a job's files", function ()
   end)
 end)
 
+describe("a job that does not end", function ()
+  it("is stopped, and what it left is brought home", function ()
+    local run = run_over({ { type = "worker", name = "w", node = "n1" } }, function ()
+      return { code = 0, stdout = "h.1.log 4\nNCCL", stderr = "" }
+    end)
+    local notes, stopped = {}, nil
+    run.note = function (_, said) notes[#notes + 1] = said end
+    local jobs = {
+      follow = function ()
+        return nil, require("rtl.err").new { code = "RTL-RAY-005", message = "not at its end" }
+      end,
+      stop = function (_, id) stopped = id return true end,
+      status = function () return { status = "RUNNING" } end,
+    }
+    local job = ray_job.follow(run, jobs, "id-1")
+    assert.same({ "id-1", "STOPPED", "NCCL" }, { stopped, job.info.status, job.files[1].text })
+    assert.matches("not at its end after 10m00s", notes[1], 1, true)
+  end)
+end)
+
 describe("the environment of the training processes", function ()
   local wanted = { FI_PROVIDER = "efa", NCCL_NET = "Libfabric" }
   local function note(rank, env)

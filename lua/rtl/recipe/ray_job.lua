@@ -9,6 +9,7 @@ local json = require "rtl.native.json"
 local nccl = require "rtl.nccl"
 local pods = require "rtl.recipe.ray_pods"
 local task = require "rtl.task"
+local words = require "rtl.recipe.text"
 
 local M = {}
 
@@ -138,6 +139,18 @@ local function show_log(run, bytes, rest)
   return text:sub(last)
 end
 
+-- A job that does not end (a hang in NCCL's start, say) is stopped, and what it left is judged.
+local function stop(run, jobs, id)
+  run:note(("job %s is not at its end after %s: stopping it"):format(id,
+    words.elapsed(run.settings.job_timeout)), { sign = "✗" })
+  jobs:stop(id)
+  local info = jobs:status(id) or {}
+  if not info.status or info.status == "RUNNING" or info.status == "PENDING" then
+    info.status = "STOPPED"
+  end
+  return info
+end
+
 --- Follows job `id` to its end, showing its log; collects NCCL's files meanwhile and once more at
 -- the end. Returns {info, log, files, seconds}. Raises when the end can't be learnt.
 function M.follow(run, jobs, id)
@@ -160,6 +173,7 @@ function M.follow(run, jobs, id)
     collector:cancel("the job has ended")
   end)
   if rest ~= "" then show_log(run, "\n", rest) end
+  if failure and failure.code == "RTL-RAY-005" then info = stop(run, jobs, id) end
   if not info then
     error(err.wrap(failure, { doing = "follow job " .. id, message = "its end is not known",
       code = "RTL-STEP-012", hint = "The job may still run: run the same command again" }), 0)
