@@ -87,10 +87,27 @@ local function declare(run)
   for _, step in ipairs(run.recipe.steps) do call(run, step, "resources") end
 end
 
+local STANDS = { none = true, given = true, check = true }
+
+-- With --only, --from or --to the plan is of the chosen steps: what others would make is marked and
+-- not counted, and nothing is deleted for being declared no more.
+local function narrow(run, p)
+  p.left_out = 0
+  for _, row in ipairs(p.changes) do
+    if not run.selected[row.resource.step] and not STANDS[row.action] then
+      row.left_out, p.left_out = true, p.left_out + 1
+      p.counts[row.action] = p.counts[row.action] - 1
+    end
+  end
+  p.counts.delete, p.surplus = 0, {}
+end
+
 local function read_plan(run)
   declare(run)
   run:progress("reading what stands")
-  return plan.read(run.graph, run.ctx, { kinds = run:all_kinds() })
+  local p = plan.read(run.graph, run.ctx, { kinds = run:all_kinds() })
+  if is_partial(run) then narrow(run, p) end
+  return p
 end
 
 local function sections_of(run)

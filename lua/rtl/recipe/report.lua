@@ -42,7 +42,7 @@ end
 local function plan_rows(plan)
   local rows = {}
   for _, row in ipairs(plan.changes) do
-    if row.action ~= "none" and row.action ~= "check" then
+    if row.action ~= "none" and row.action ~= "check" and not row.left_out then
       rows[#rows + 1] = { SIGN[row.action] or "?", row.resource.kind_name, row.resource.name,
         text.cut(detail_of(row), 60) }
     end
@@ -122,6 +122,9 @@ end
 
 local function notes_of(plan)
   local lines = {}
+  if (plan.left_out or 0) > 0 then
+    lines[1] = ("  of steps that are not chosen: %s more"):format(text.count(plan.left_out, "thing"))
+  end
   if plan.cost and plan.cost.source then
     lines[#lines + 1] = "  prices: " .. plan.cost.source
   end
@@ -155,7 +158,7 @@ end
 function M.plan_event(plan)
   local changes = {}
   for _, row in ipairs(plan.changes) do
-    if row.action ~= "none" then
+    if row.action ~= "none" and not row.left_out then
       changes[#changes + 1] = { resource = row.resource.key, action = row.action,
         reasons = row.reasons, step = row.resource.step }
     end
@@ -163,7 +166,7 @@ function M.plan_event(plan)
   for _, row in ipairs(plan.surplus or {}) do
     changes[#changes + 1] = { resource = row.key, action = "delete", reasons = row.reasons }
   end
-  return { type = "plan", counts = plan.counts, changes = changes, cost = plan.cost,
+  return { type = "plan", counts = plan.counts, left_out = plan.left_out, changes = changes, cost = plan.cost,
     critical_path_s = plan.critical_path_s, critical_path = plan.critical_path }
 end
 
