@@ -40,7 +40,8 @@ function M.new(world, options)
                               version = options.version, key = options.key, host = options.host,
                               authority = options.authority, admits = options.admits,
                               good_tokens = {}, images_on = {}, address_of = {}, files = {},
-                              jobs = {}, machines = {}, output = {}, taken = {}, dirty = {} },
+                              jobs = {}, machines = {}, output = {}, taken = {}, dirty = {},
+                              container_ids = {} },
                             Cluster)
   kube.store = store_module.new(world, options.key)
   for field, kind in pairs { pods = "Pod", nodes = "Node", namespaces = "Namespace" } do

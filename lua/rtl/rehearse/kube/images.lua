@@ -45,11 +45,18 @@ function M.digest(image)
   return given or "sha256:" .. chance.hex(64, 7, "image", (image:gsub("@.*$", "")))
 end
 
---- The imageID that the kubelet reports.
-function M.id(image)
+local ids = {}
+
+local function make_id(image)
   local repository = image:gsub("@.*$", "")
   if repository:find ":[^/]+$" then repository = repository:gsub(":[^:/]+$", "") end
   return repository .. "@" .. M.digest(image)
+end
+
+--- The imageID that the kubelet reports.
+function M.id(image)
+  ids[image] = ids[image] or make_id(image)
+  return ids[image]
 end
 
 return M

@@ -21,12 +21,21 @@ local function later(kube, pod, seconds, step)
   end)
 end
 
+local function container_id(kube, pod, container)
+  local key = pod.metadata.uid .. container.name
+  local id = kube.container_ids[key]
+  if not id then
+    id = "containerd://" .. chance.hex(64, kube.world.seed, key)
+    kube.container_ids[key] = id
+  end
+  return id
+end
+
 local function status_entry(kube, pod, container, state, ready)
   return { name = container.name, image = container.image,
            imageID = state.waiting and "" or images.id(container.image), ready = ready,
            started = state.running ~= nil, restartCount = 0, state = state,
-           containerID = state.waiting and "" or "containerd://"
-             .. chance.hex(64, kube.world.seed, pod.metadata.uid, container.name) }
+           containerID = state.waiting and "" or container_id(kube, pod, container) }
 end
 
 local function entries(kube, pod, list, state_of)
