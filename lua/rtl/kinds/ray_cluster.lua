@@ -156,7 +156,7 @@ local function look(ctx, res, f)
 end
 
 local function wait(ctx, res, f)
-  return support.wait({ ctx = ctx, res = res, every = 5, limit = 3600, what = "ready" },
+  return support.wait({ ctx = ctx, res = res, every = 10, limit = 3600, what = "ready" },
     function () return look(ctx, res, f) end)
 end
 

@@ -1,6 +1,7 @@
 --- Answers of the Kubernetes API: objects and Status.
 
 local array = require "rtl.array"
+local json = require "rtl.native.json"
 
 local M = {}
 
@@ -12,6 +13,18 @@ local REASONS = { [400] = "BadRequest", [401] = "Unauthorized", [403] = "Forbidd
 --- An answer that carries an object (a table, written as JSON) or a text.
 function M.object(body, status)
   return { status = status or 200, body = body }
+end
+
+--- An answer whose JSON text is there already.
+function M.text(text)
+  return { status = 200, body = text .. "\n", content_type = "application/json" }
+end
+
+--- A list of a resource's objects from the texts of its items; `continue` (or nil) goes on with it.
+function M.list(resource, version, items, continue)
+  local metadata = json.encode { resourceVersion = tostring(version), continue = continue or nil }
+  return M.text(('{"apiVersion":"%s","items":[%s],"kind":"%sList","metadata":%s}'):format(
+    resource.api_version, table.concat(items, ","), resource.kind, metadata))
 end
 
 --- A Status of failure. `more`: reason, details.

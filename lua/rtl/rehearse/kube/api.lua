@@ -1,11 +1,11 @@
 --- The HTTP face of a cluster's API server: paths, verbs, options, lists.
 
 local answer = require "rtl.rehearse.kube.answer"
-local array = require "rtl.array"
 local discovery = require "rtl.rehearse.kube.discovery"
 local http = require "rtl.rehearse.http"
 local json = require "rtl.native.json"
 local select_by = require "rtl.rehearse.kube.select"
+local store_module = require "rtl.rehearse.kube.store"
 local watch = require "rtl.rehearse.kube.watch"
 local writes = require "rtl.rehearse.kube.writes"
 
@@ -87,17 +87,11 @@ local function test_of(target, query)
   end
 end
 
-local function bare(object)
-  local out = {}
-  for key, value in next, object do out[key] = value end
-  out.apiVersion, out.kind = nil, nil
-  return out
-end
-
 local function list(kube, target, query)
   local test, refused = test_of(target, query)
   if not test then return refused end
-  local resource, items = target.resource, array {}
+  local resource, items = target.resource, {}
+  local text_of = resource.custom and store_module.text or store_module.item_text
   local limit = tonumber(query.limit) or math.huge
   local skip = tonumber((query.continue or ""):match "^c(%d+)$") or 0
   local matched, more = 0, nil
@@ -105,15 +99,13 @@ local function list(kube, target, query)
     if test(object) then
       matched = matched + 1
       if matched > skip and #items < limit then
-        items[#items + 1] = resource.custom and object or bare(object)
+        items[#items + 1] = text_of(object)
       elseif matched > skip then
         more = true
       end
     end
   end
-  return answer.object { kind = resource.kind .. "List", apiVersion = resource.api_version,
-    metadata = { resourceVersion = tostring(kube.store.version),
-                 continue = more and "c" .. (skip + #items) or nil }, items = items }
+  return answer.list(resource, kube.store.version, items, more and "c" .. (skip + #items))
 end
 
 local function start_watch(kube, target, query)
@@ -140,7 +132,7 @@ function M.read(kube, call)
   if target.sub and not target.resource.subresources[target.sub] then return no_path() end
   local object = kube.store:get(target.resource, target.namespace, target.name)
   if not object then return answer.not_found(target.resource, target.name) end
-  return answer.object(object)
+  return answer.text(store_module.text(object))
 end
 
 local function write_call(call, target, query)

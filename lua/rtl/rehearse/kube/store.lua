@@ -5,6 +5,7 @@
 local array = require "rtl.array"
 local chance = require "rtl.rehearse.chance"
 local clock = require "rtl.clock"
+local json = require "rtl.native.json"
 local kinds = require "rtl.rehearse.kube.kinds"
 
 local M = {}
@@ -21,6 +22,12 @@ function M.copy(value)
   return out
 end
 
+local function shallow(value)
+  local out = {}
+  for key, item in next, value do out[key] = item end
+  return out
+end
+
 --- Whether two decoded values are equal in depth.
 function M.equal(a, b)
   if a == b then return true end
@@ -33,6 +40,29 @@ function M.equal(a, b)
   end
   return true
 end
+
+-- A function of an object that remembers what it gave for each one that still lives.
+local function remembered(make)
+  local known = setmetatable({}, { __mode = "k" })
+  return function (object)
+    local value = known[object]
+    if not value then
+      value = make(object)
+      known[object] = value
+    end
+    return value
+  end
+end
+
+--- An object that was put in, as JSON. Each is written once, however often it is read.
+M.text = remembered(json.encode)
+
+--- The same as an item of a list has it, whose kind and apiVersion stand at the list.
+M.item_text = remembered(function (object)
+  local bare = shallow(object)
+  bare.apiVersion, bare.kind = nil, nil
+  return json.encode(bare)
+end)
 
 --- Makes the store of a cluster. `world` gives time and ids, `name` tells clusters apart.
 function M.new(world, name)
@@ -143,12 +173,6 @@ function Store:edit(resource, object, change)
   change(copy)
   if M.equal(copy, current) then return current end
   return self:update(resource, copy)
-end
-
-local function shallow(value)
-  local out = {}
-  for key, item in next, value do out[key] = item end
-  return out
 end
 
 --- Changes the status of an object by `change(copy of the status, present object)`; returns what

@@ -2,13 +2,14 @@
 
 local json = require "rtl.native.json"
 local pause = require "rtl.rehearse.pause"
+local store_module = require "rtl.rehearse.kube.store"
 
 local M = {}
 
 local LIMIT, BOOKMARK_EVERY = 2400, 60
 
-local function line(kind, object)
-  return json.encode { type = kind, object = object } .. "\n"
+local function line(kind, text)
+  return ('{"object":%s,"type":"%s"}\n'):format(text, kind)
 end
 
 -- What an event is for somebody who sees only objects that pass `test`.
@@ -30,8 +31,9 @@ end
 
 local function bookmark(watch)
   local resource = watch.resource
-  return line("BOOKMARK", { kind = resource.kind, apiVersion = resource.api_version, metadata = {
-    resourceVersion = tostring(watch.store.version), creationTimestamp = require "rtl.null" } })
+  return line("BOOKMARK", json.encode { kind = resource.kind, apiVersion = resource.api_version,
+    metadata = { resourceVersion = tostring(watch.store.version),
+                 creationTimestamp = require "rtl.null" } })
 end
 
 -- The lines for what came since the last call; nil if nothing did.
@@ -42,7 +44,7 @@ local function news(watch)
     watch.next = watch.next + 1
     if event.key == watch.resource.key then
       local kind = seen_as(event, watch.test)
-      if kind then lines[#lines + 1] = line(kind, event.object) end
+      if kind then lines[#lines + 1] = line(kind, store_module.text(event.object)) end
     end
   end
   return #lines > 0 and table.concat(lines) or nil
@@ -83,7 +85,7 @@ function M.start(store, resource, options)
   if not version or version == 0 then
     local lines = {}
     for _, object in ipairs(store:list(resource)) do
-      if options.test(object) then lines[#lines + 1] = line("ADDED", object) end
+      if options.test(object) then lines[#lines + 1] = line("ADDED", store_module.text(object)) end
     end
     watch.first = table.concat(lines)
     watch.next = #store.events + 1
