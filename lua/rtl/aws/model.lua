@@ -181,8 +181,13 @@ local function is_read(key)
   return false
 end
 
+-- AWS' own name of an operation: DescribeVpcs for describe_vpcs.
+local function name_of(key, raw)
+  return raw.name or (key:gsub("^%l", string.upper):gsub("_(%w)", string.upper))
+end
+
 local function compile_operation(svc, key, raw)
-  local name = raw.name or key:gsub("^%l", string.upper):gsub("_(%w)", string.upper)
+  local name = name_of(key, raw)
   local op = {
     key = key, name = name, action = svc.actions .. ":" .. name, service = svc,
     reads = is_read(key), method = raw.method or "POST", path = raw.path or "/",
@@ -212,15 +217,16 @@ local function lazy_operations(svc)
   })
 end
 
+-- The operations by AWS' own names, which are told from the keys when first asked for.
 local function lazy_names(svc)
+  local keys
   return setmetatable({}, {
-    __index = function (names, name)
-      for key, raw in pairs(svc.operations) do
-        if (raw.name or key:gsub("^%l", string.upper):gsub("_(%w)", string.upper)) == name then
-          rawset(names, name, svc.ops[key])
-          return svc.ops[key]
-        end
+    __index = function (_, name)
+      if not keys then
+        keys = {}
+        for key, raw in pairs(svc.operations) do keys[name_of(key, raw)] = key end
       end
+      return keys[name] and svc.ops[keys[name]]
     end,
   })
 end
@@ -242,7 +248,7 @@ function M.service(name)
     if file == key then
       local svc = {}
       for field, value in pairs(require("rtl.aws.ops." .. key)) do svc[field] = value end
-      svc.structures = {}
+      svc.structures, svc.routes = {}, {}
       svc.ops, svc.by_name = lazy_operations(svc), lazy_names(svc)
       loaded[key] = svc
       return svc
@@ -263,66 +269,79 @@ local function unescape(text)
   return (text:gsub("%%(%x%x)", function (hex) return string.char(tonumber(hex, 16)) end))
 end
 
--- Matches the segments of a path against a template; returns the labels' values, or nil.
-local function match_path(template, path)
+-- The wire names of the members that an operation demands in its query.
+local function demanded_of(svc, raw)
   local names = {}
+  for word in (raw.query or ""):gmatch "%S+" do
+    local member = compile_member(svc, word, "query")
+    if member.required then names[#names + 1] = member.wire_in end
+  end
+  return names
+end
+
+-- An operation's path template as a pattern, with the names of its labels and what must be in the
+-- query. The more of the query is fixed or demanded, and the fewer the labels, the higher it ranks
+-- among those that fit a request.
+local function compile_route(svc, key, raw)
+  local template, fixed = (raw.path or "/"):match "^([^?]*)%??(.*)$"
+  local names, demanded = {}, demanded_of(svc, raw)
   local pattern = template:gsub("[%-%.%+%*%?%^%$%%%(%)%[%]]", "%%%0")
   pattern = pattern:gsub("{([%w_-]+)(%%?%+?)}", function (name, greedy)
     names[#names + 1] = name
     return greedy ~= "" and "(.+)" or "([^/]+)"
   end)
-  local found = { path:match("^" .. pattern .. "$") }
-  if #found == 0 then return nil end
-  local labels = {}
-  for i, name in ipairs(names) do labels[name] = unescape(found[i]) end
-  return labels, #names
+  local literal = select(2, fixed:gsub("[^&]+", ""))
+  return { key = key, pattern = "^" .. pattern .. "$", names = names, fixed = fixed,
+           demanded = demanded, rank = (literal + #demanded) * 100 - #names }
 end
 
--- Whether the fixed part of a template's query (`?tagging`, `?list-type=2`) is in the request's.
-local function has_query(fixed, query)
-  for part in fixed:gmatch "[^&]+" do
+-- The routes of a service for a method, in the order of their keys; made when first asked for.
+local function routes_of(svc, method)
+  if svc.routes[method] then return svc.routes[method] end
+  local routes = {}
+  for _, key in ipairs(M.operations(svc)) do
+    local raw = svc.operations[key]
+    if (raw.method or "POST") == method then
+      routes[#routes + 1] = compile_route(svc, key, raw)
+    end
+  end
+  svc.routes[method] = routes
+  return routes
+end
+
+-- The values of a route's labels in a path, or nil if it is another path.
+local function labels_of(route, path)
+  local found = { path:match(route.pattern) }
+  if #found == 0 then return nil end
+  local labels = {}
+  for i, name in ipairs(route.names) do labels[name] = unescape(found[i]) end
+  return labels
+end
+
+-- Whether what a route fixes (`?tagging`, `?list-type=2`) and demands is in a request's query.
+local function has_query(route, query)
+  for part in route.fixed:gmatch "[^&]+" do
     local name, value = part:match "^([^=]*)=?(.*)$"
     if query[name] == nil or (value ~= "" and query[name] ~= value) then return false end
   end
-  return true
-end
-
--- How many members of the query an operation demands; nil if one of them is not there.
-local function demanded(op, query)
-  local count = 0
-  for _, member in ipairs(op.input.members) do
-    if member.where == "query" and member.required then
-      if query[member.wire_in] == nil then return nil end
-      count = count + 1
-    end
+  for _, name in ipairs(route.demanded) do
+    if query[name] == nil then return false end
   end
-  return count
-end
-
-local function rank_of(op, method, path, query)
-  if op.method ~= method then return nil end
-  local template, fixed = op.path:match "^([^?]*)%??(.*)$"
-  local labels, count = match_path(template, path)
-  if not labels or not has_query(fixed, query) then return nil end
-  local required = demanded(op, query)
-  if not required then return nil end
-  local literal = select(2, fixed:gsub("[^&]+", ""))
-  return (literal + required) * 100 - (count or 0), labels
+  return true
 end
 
 --- Which operation of a rest service a request is for.
 -- `path` as on the wire, `query` a table of decoded names and values.
 -- Returns the operation and the decoded path labels, or nil.
 function M.find(svc, method, path, query)
-  local best, best_rank, best_labels
-  for _, key in ipairs(M.operations(svc)) do
-    local op = svc.ops[key]
-    local rank, labels = rank_of(op, method, path, query)
-    if rank and (not best_rank or rank > best_rank) then
-      best, best_rank, best_labels = op, rank, labels
+  local best, best_labels
+  for _, route in ipairs(routes_of(svc, method)) do
+    local labels = labels_of(route, path)
+    if labels and has_query(route, query) and (not best or route.rank > best.rank) then
+      best, best_labels = route, labels
     end
   end
-  return best, best_labels
+  return best and svc.ops[best.key], best_labels
 end
 
 return M
