@@ -1,5 +1,6 @@
 --- What a plan and the end of a run look like.
 
+local array = require "rtl.array"
 local clock = require "rtl.clock"
 local settings = require "rtl.recipe.settings"
 local text = require "rtl.recipe.text"
@@ -156,7 +157,7 @@ end
 
 --- The plan as an event.
 function M.plan_event(plan)
-  local changes = {}
+  local changes = array {}
   for _, row in ipairs(plan.changes) do
     if row.action ~= "none" and not row.left_out then
       changes[#changes + 1] = { resource = row.resource.key, action = row.action,
