@@ -343,6 +343,49 @@ describe("the EFA security group", function ()
   end)
 end)
 
+describe("what others put into ours", function ()
+  local FOUND = { { kind_name = "vpc", id = "vpc-1" }, { kind_name = "eks_cluster", id = "c" } }
+
+  local function group(id, name, tag, value)
+    return { GroupId = id, GroupName = name, Tags = tag and { { Key = tag, Value = value } } or {} }
+  end
+
+  it("stays: groups of another cluster, of another deployment, of a person", function ()
+    local ctx = scripted_aws.context { ["ec2:describe_security_groups"] = {
+      group("sg-1", "default"), group("sg-2", "by hand"),
+      group("sg-3", "eks-cluster-sg-c-1", "kubernetes.io/cluster/c", "owned"),
+      group("sg-4", "k8s-elb-x", "kubernetes.io/cluster/another", "owned"),
+      group("sg-5", "k8s-lb", "elbv2.k8s.aws/cluster", "c"),
+      group("sg-6", "second-efa", "rtl:deployment", "second"),
+      group("sg-7", "toy-efa", "rtl:deployment", "toy") } }
+    local ids = {}
+    for i, one in ipairs(task.run(security_group.find_inside, ctx, FOUND)) do ids[i] = one.id end
+    assert.same({ "sg-3", "sg-5" }, ids)
+  end)
+
+  it("keeps the cluster: its node groups are named, nothing is waited for", function ()
+    local cluster = require "rtl.kinds.eks_cluster"
+    local tags = { system = { ["rtl:deployment"] = "toy", ["rtl:resource"] = "node_group/system" },
+      other = { ["rtl:deployment"] = "second" } }
+    local ctx, fake = scripted_aws.context {
+      ["eks:list_nodegroups"] = { "other", "system" },
+      ["eks:describe_nodegroup"] = function (params)
+        return { nodegroup = { nodegroupName = params.nodegroupName, clusterName = "c",
+          status = "ACTIVE", tags = tags[params.nodegroupName] } }
+      end }
+    local list = task.run(node_group.find_inside, ctx, FOUND)
+    assert.equal(1, #list)
+    assert.equal("system", list[1].name)
+    assert.equal("c", list[1].outputs.cluster)
+    local gone, failure = task.run(cluster.delete, ctx, { id = "c", key = "eks_cluster/c",
+      kind = cluster, kind_name = "eks_cluster" })
+    assert.is_nil(gone)
+    assert.equal("RTL-PLAN-016", failure.code)
+    assert.matches("other", failure.message)
+    assert.equal("eks:list_nodegroups", fake.log[#fake.log])
+  end)
+end)
+
 describe("deletes", function ()
   local restore
   before_each(function () restore = toy.virtual_clock() end)

@@ -166,8 +166,21 @@ local function update(ctx, res, f, live, changes)
   return true
 end
 
+-- Ours are gone by now: what is left belongs to others, and only they take it away.
+local function others_groups(ctx, item, name)
+  local list, failure = ctx:aws("eks"):all("list_nodegroups", { clusterName = name })
+  if not list and support.not_found(failure) then return nil end
+  if not list then return failure end
+  if #list == 0 then return nil end
+  return err.new { code = "RTL-PLAN-016", doing = item.key,
+    message = "still used by node groups that rtl did not make here: "
+      .. table.concat(list, ", ") }
+end
+
 local function delete(ctx, item)
   local name = item.id or item.name
+  local used = others_groups(ctx, item, name)
+  if used then return nil, used end
   local function act()
     local done, failure = ctx:aws("eks"):delete_cluster { name = name }
     if not done and (failure.message or ""):find("No cluster found") then return true end

@@ -283,19 +283,24 @@ local function cost(_, _, f)
   return price and { hourly = price, what = what } or { unknown = true, what = what }
 end
 
--- Every group in a cluster of ours, whoever made it: the cluster can't go before it.
+-- Our groups in clusters of ours. A group of others stays, and so does its cluster.
 local function find_inside(ctx, found)
-  local failed
-  local list, failure = support.in_clusters(ctx, found, "list_nodegroups", function (cluster, name)
-    local group, refused = describe(ctx, cluster, name)
-    failed = failed or refused
-    local live = group and live_of(group) or {}
-    live.cluster = cluster
-    return { id = name, name = name, outputs = live,
-      hourly = live.instance_type and hourly(live.instance_type, live.count or 0) }
+  local names, failure = support.in_clusters(ctx, found, "list_nodegroups", function (cluster, name)
+    return { cluster = cluster, name = name }
   end)
-  if failed then return nil, failed end
-  return list, failure
+  if not names then return nil, failure end
+  local list = {}
+  for _, one in ipairs(names) do
+    local group, refused = describe(ctx, one.cluster, one.name)
+    if refused then return nil, refused end
+    if group and support.is_ours(ctx, group.tags or {}) then
+      local live = live_of(group)
+      list[#list + 1] = { id = one.name, outputs = live,
+        name = (group.tags["rtl:resource"] or ""):match("/(.*)$") or one.name,
+        hourly = live.instance_type and hourly(live.instance_type, live.count or 0) }
+    end
+  end
+  return list
 end
 
 return kind.define {

@@ -5,6 +5,7 @@
 -- ingress, egress = { { cidr = "10.0.0.0/8", protocol = "tcp", from = 443, to = 443 } }
 
 local errors = require "rtl.aws.errors"
+local keys = require "rtl.keys"
 local kind = require "rtl.plan.kind"
 local leftover = require "rtl.kinds.leftover"
 local support = require "rtl.kinds.support"
@@ -191,16 +192,30 @@ local function find(ctx)
   return support.find(ctx, SPEC, function (item) return { vpc_id = item.VpcId } end)
 end
 
--- Groups that Kubernetes or EKS made inside a VPC that is ours, and left: k8s-*, the cluster's own.
+-- The name of the cluster for which Kubernetes, EKS or a load balancer controller made a group.
+local function cluster_of(group)
+  local tags = support.tags_of(group.Tags)
+  for key in keys.pairs(tags) do
+    local name = key:match("^kubernetes%.io/cluster/(.+)$")
+    if name then return name end
+  end
+  return tags["aws:eks:cluster-name"] or tags["elbv2.k8s.aws/cluster"]
+end
+
+-- Groups that were made for a cluster of ours inside a VPC of ours, and left: k8s-*, the cluster's
+-- own. What others put into the VPC stays.
 local function find_inside(ctx, found)
-  local list = {}
+  local list, clusters = {}, { [ctx.deployment] = true }
+  for _, item in ipairs(found) do
+    if item.kind_name == "eks_cluster" and item.id then clusters[item.id] = true end
+  end
   for _, item in ipairs(found) do
     if item.kind_name == "vpc" and item.id then
       local groups, failure = support.list(ctx, SPEC, { support.filter("vpc-id", item.id) })
       if not groups then return nil, failure end
       for _, group in ipairs(groups) do
         local mine = support.is_ours(ctx, support.tags_of(group.Tags))
-        if group.GroupName ~= "default" and not mine then
+        if not mine and clusters[cluster_of(group) or 0] then
           list[#list + 1] = { id = group.GroupId, name = group.GroupName }
         end
       end

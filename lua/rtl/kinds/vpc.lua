@@ -2,6 +2,7 @@
 -- vpc "main" { cidr = "10.42.0.0/16" } → id, cidr
 
 local kind = require "rtl.plan.kind"
+local leftover = require "rtl.kinds.leftover"
 local support = require "rtl.kinds.support"
 
 local SPEC = { op = "describe_vpcs", items = "Vpcs", id = "VpcId", id_filter = "vpc-id" }
@@ -78,10 +79,23 @@ local function wait(ctx, res, _, live)
   end)
 end
 
+-- EC2 does not say what stands in a VPC: groups and interfaces of others, mostly.
+local function blockers(ctx, id)
+  local names = leftover.blockers(ctx, "vpc-id", id)
+  local groups = support.list(ctx, { op = "describe_security_groups" },
+    { support.filter("vpc-id", id) }) or {}
+  for _, group in ipairs(groups) do
+    if group.GroupName ~= "default" then
+      names[#names + 1] = ("%s (%s)"):format(group.GroupId, group.GroupName)
+    end
+  end
+  return names
+end
+
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_vpc { VpcId = item.id }
-  end)
+  end, { blockers = function () return blockers(ctx, item.id) end })
 end
 
 return kind.define {

@@ -36,6 +36,21 @@ local function item_of(kind, found)
     hourly = found.hourly, state = found.state }
 end
 
+local function same_thing(a, b)
+  return a.kind_name == b.kind_name and ((a.id and a.id == b.id) or (a.key == b.key and not a.id))
+end
+
+-- What is known and was not found again, and what was found: each thing once.
+local function together(known, found)
+  local all = table.move(found, 1, #found, 1, {})
+  for _, item in ipairs(known) do
+    local again = false
+    for _, other in ipairs(found) do again = again or same_thing(other, item) end
+    if not again then all[#all + 1] = item end
+  end
+  return all
+end
+
 -- Everything that kinds find by themselves, in the order of kinds. A second round lets those that
 -- look inside others (a VPC's interfaces, a cluster's volumes) see what the first one found.
 local function search(ctx, kinds, known)
@@ -54,14 +69,8 @@ local function search(ctx, kinds, known)
     for _, list in ipairs(lists) do table.move(list, 1, #list, #found + 1, found) end
   end
   add(round("find", {}))
-  local seen = table.move(known, 1, #known, 1, {})
-  table.move(found, 1, #found, #seen + 1, seen)
-  add(round("find_inside", seen))
+  add(round("find_inside", together(known, found)))
   return found
-end
-
-local function same_thing(a, b)
-  return a.kind_name == b.kind_name and ((a.id and a.id == b.id) or (a.key == b.key and not a.id))
 end
 
 -- The ledger's items first (they know their needs); found ones fill in ids or are added.
