@@ -252,7 +252,10 @@ local function plan_only(run, p, pending)
 end
 
 local function question_of(p, pending)
-  if report.has_changes(p) then return "Go ahead?" end
+  if report.has_changes(p) then
+    local hourly = p.cost and p.cost.hourly or 0
+    return hourly > 0 and ("Go ahead, for about $%.2f/h?"):format(hourly) or "Go ahead?"
+  end
   return ("Nothing to make. %s. Go ahead?"):format(pending[1])
 end
 

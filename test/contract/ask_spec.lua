@@ -1,0 +1,64 @@
+local fs = require "rtl.fs"
+local moto = require "test.support.moto"
+local process = require "rtl.process"
+
+-- A live run asks once before it makes or deletes anything, on a terminal; without one it needs
+-- --yes. Against moto, since nothing is asked where nothing is at stake.
+describe("a live deploy", function ()
+  local server, state
+
+  setup(function ()
+    server = moto.start()
+    state = fs.temp_dir("rtl-ask-")
+  end)
+  teardown(function ()
+    server:stop()
+    fs.remove_tree(state)
+  end)
+  before_each(function () server:post "reset" end)
+
+  local function run(argv, stdin)
+    return assert(process.run { argv = argv, stdin = stdin, timeout = 120, env = {
+      PATH = process.getenv "PATH", HOME = state, RTL_STATE = state, TERM = "xterm",
+      AWS_ENDPOINT_URL = server.url, AWS_ACCESS_KEY_ID = moto.KEYS.access_key_id,
+      AWS_SECRET_ACCESS_KEY = moto.KEYS.secret_access_key } })
+  end
+
+  -- The operations sent that are no reads.
+  local function changes()
+    local names = {}
+    for name in pairs(server:report().operations) do
+      local verb = name:match(":(%u%l+)")
+      if verb ~= "Describe" and verb ~= "Get" and verb ~= "List" then names[#names + 1] = name end
+    end
+    table.sort(names)
+    return names
+  end
+
+  local DEPLOY = { "build/rtl", "recipes/deploy.lua", "--to", "cluster" }
+
+  it("without a terminal is refused, and told about --yes", function ()
+    local ran = run(DEPLOY)
+    assert.equal(2, ran.status, ran.stdout .. ran.stderr)
+    assert.matches("--yes", ran.stderr, 1, true)
+    assert.same({}, changes())
+  end)
+
+  for _, answer in ipairs { "n", "", "what?" } do
+    it(("on a terminal takes '%s' for a no, and makes nothing"):format(answer), function ()
+      local words = { "python3", "test/terminal.py", table.unpack(DEPLOY) }
+      local ran = run(words, answer .. "\n")
+      assert.equal(5, ran.status, ran.stdout .. ran.stderr)
+      assert.equal(1, select(2, ran.stdout:gsub("Go ahead[^\n]-%[y/N%]", "")))
+      assert.same({}, changes())
+    end)
+  end
+
+  it("on a terminal goes on after a yes", function ()
+    local words = { "python3", "test/terminal.py", "build/rtl", "recipes/deploy.lua", "--only",
+      "settings,cluster", "--vpc-cidr", "10.9.0.0/16" }
+    local ran = run(words, "y\n")
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    assert.is_true(#changes() > 10)
+  end)
+end)
