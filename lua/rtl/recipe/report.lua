@@ -124,7 +124,8 @@ end
 local function notes_of(plan)
   local lines = {}
   if (plan.left_out or 0) > 0 then
-    lines[1] = ("  of steps that are not chosen: %s more"):format(text.count(plan.left_out, "thing"))
+    local more = text.count(plan.left_out, "thing")
+    lines[1] = ("  of steps that are not chosen: %s more"):format(more)
   end
   if plan.cost and plan.cost.source then
     lines[#lines + 1] = "  prices: " .. plan.cost.source
@@ -167,8 +168,8 @@ function M.plan_event(plan)
   for _, row in ipairs(plan.surplus or {}) do
     changes[#changes + 1] = { resource = row.key, action = "delete", reasons = row.reasons }
   end
-  return { type = "plan", counts = plan.counts, left_out = plan.left_out, changes = changes, cost = plan.cost,
-    critical_path_s = plan.critical_path_s, critical_path = plan.critical_path }
+  return { type = "plan", counts = plan.counts, left_out = plan.left_out, changes = changes,
+    cost = plan.cost, critical_path_s = plan.critical_path_s, critical_path = plan.critical_path }
 end
 
 -- ---- the end ----
