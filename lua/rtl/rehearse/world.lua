@@ -170,7 +170,7 @@ function World:mark(always)
   if not self.journal or self.now_us == self.last_mark_us then return end
   if not always and self.now_us - self.last_mark_us < MARK_US then return end
   self.last_mark_us = self.now_us
-  self.journal:append { t = self.now_us, k = "time" }
+  self.journal:append { t = self.now_us, n = self.calls, k = "time" }
 end
 
 return M
