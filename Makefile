@@ -39,6 +39,7 @@ BIND_SRC := $(BINDINGS) $(foreach m,$(MODULES),$(wildcard modules/$(m)/l$(m)_*.c
 PURE     := $(filter-out $(BIND_SRC),$(MOD_SRC))
 OBJ      := $(HOST_SRC:%.c=$(BUILD)/%.o) $(MOD_SRC:%.c=$(BUILD)/%.o) $(BUILD)/host/embed.o
 TEXTS    := $(wildcard host/*.txt)
+READMES  := $(MODULES:%=modules/%/README.md)
 EMBEDDED := $(shell find lua recipes -type f 2>/dev/null) $(TEXTS)
 
 .PHONY: all help clean setup rehearse test fault lab bench check fuzz install bundle
@@ -78,9 +79,9 @@ $(BUILD)/natives.h: $(BINDINGS) Makefile
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # lua/ as bytecode that keeps its line numbers, recipes/ as the text that people fork.
-$(BUILD)/embedded.bin: host/pack.lua $(EMBEDDED) $(BIND_SRC)
+$(BUILD)/embedded.bin: host/pack.lua $(EMBEDDED) $(BIND_SRC) $(READMES)
 	@mkdir -p $(@D)
-	$(LUA) host/pack.lua $@ lua recipes $(TEXTS) $(BIND_SRC)
+	$(LUA) host/pack.lua $@ lua recipes $(TEXTS) $(BIND_SRC) $(READMES)
 
 $(BUILD)/host/embed.o: host/embed.S $(BUILD)/embedded.bin
 	@mkdir -p $(@D)

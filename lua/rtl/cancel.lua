@@ -12,10 +12,10 @@ local raw_pcall, raw_xpcall = pcall, xpcall
 local sequence = 0
 local wake -- function (task): makes a waiting task look again; rtl.task gives it
 
--- xpcall as it was: for rtl.task, which knows what to do with a cancellation.
+--- xpcall as it was: for rtl.task, which knows what to do with a cancellation.
 M.raw_xpcall = raw_xpcall
 
--- Called once, by rtl.task.
+--- Called once, by rtl.task.
 function M.connect(wake_task)
   wake = wake_task
 end
@@ -26,13 +26,13 @@ function cancelled_mt.__tostring(c)
   return c.reason
 end
 
--- Described at rtl.task.is_cancelled.
 local function is_cancelled(value)
   return getmetatable(value) == cancelled_mt
 end
+--- Described at rtl.task.is_cancelled.
 M.is_cancelled = is_cancelled
 
--- A scope inside `parent`.
+--- A scope inside `parent`.
 function M.new_scope(parent)
   sequence = sequence + 1
   local scope = { parent = parent, id = sequence, inner = {} }
@@ -40,7 +40,7 @@ function M.new_scope(parent)
   return scope
 end
 
--- Ends a scope, and its deadline.
+--- Ends a scope, and its deadline.
 function M.end_scope(scope)
   scope.ended = true
   scope.parent.inner[scope] = nil
@@ -50,7 +50,7 @@ end
 -- Everything is inside this one.
 M.root = M.new_scope(nil)
 
--- The outermost cancelled scope that `scope` is not shielded from.
+--- The outermost cancelled scope that `scope` is not shielded from.
 function M.cancelled_in(scope)
   local found, shielded = nil, false
   while scope do
@@ -61,12 +61,12 @@ function M.cancelled_in(scope)
   return found
 end
 
--- What is raised where something waits inside the cancelled `scope`.
+--- What is raised where something waits inside the cancelled `scope`.
 function M.cancellation(scope)
   return setmetatable({ scope = scope, reason = scope.reason, code = "RTL-TASK-002" }, cancelled_mt)
 end
 
--- Raises when the task is cancelled.
+--- Raises when the task is cancelled.
 function M.check(task)
   local scope = M.cancelled_in(task.scope)
   if scope then error(M.cancellation(scope), 0) end
@@ -83,7 +83,7 @@ local function deliver(scope, force)
   for _, s in ipairs(inner) do deliver(s, force) end
 end
 
--- Cancels what is inside; with `force` also what is shielded in there.
+--- Cancels what is inside; with `force` also what is shielded in there.
 function M.cancel(scope, reason, force)
   if scope.ended or (scope.reason and (scope.force or not force)) then return end
   scope.reason, scope.force = scope.reason or reason, force
@@ -108,7 +108,7 @@ function _G.xpcall(f, handler, ...)
   end, ...))
 end
 
--- Described at rtl.task.outermost.
+--- Described at rtl.task.outermost.
 function M.outermost(f, handler, ...)
   return host.outermost(f, function (e)
     if is_cancelled(e) then e = err.new { code = "RTL-TASK-002", message = e.reason } end

@@ -7,7 +7,7 @@ local M = {}
 
 local run, current, new_task, park, wake_all, enter_scope, leave_scope, traced
 
--- Called once, by rtl.task.
+--- Called once, by rtl.task.
 function M.connect(scheduler)
   run, current, new_task = scheduler.run, scheduler.current, scheduler.new_task
   park, wake_all, traced = scheduler.park, scheduler.wake_all, scheduler.traced

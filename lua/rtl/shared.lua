@@ -5,7 +5,7 @@ local M = {}
 
 local run, in_task, wait_in, wake_one, wake_all
 
--- Called once, by rtl.task.
+--- Called once, by rtl.task.
 function M.connect(scheduler)
   run, in_task = scheduler.run, scheduler.in_task
   wait_in, wake_one, wake_all = scheduler.wait_in, scheduler.wake_one, scheduler.wake_all
@@ -14,6 +14,7 @@ end
 local limit_methods = {}
 local limit_mt = { __index = limit_methods, __name = "rtl.limit" }
 
+--- Described at rtl.task.limit.
 function M.limit(n)
   return setmetatable({ free = n, waiters = {} }, limit_mt)
 end
@@ -35,6 +36,7 @@ end
 local future_methods = {}
 local future_mt = { __index = future_methods, __name = "rtl.future" }
 
+--- Described at rtl.task.future.
 function M.future()
   return setmetatable({ waiters = {} }, future_mt)
 end
@@ -71,6 +73,7 @@ end
 local queue_methods = {}
 local queue_mt = { __index = queue_methods, __name = "rtl.queue" }
 
+--- Described at rtl.task.queue.
 function M.queue(limit)
   return setmetatable({
     first = 1, last = 0, limit = limit or math.huge, getters = {}, putters = {},

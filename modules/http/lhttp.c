@@ -249,7 +249,8 @@ static int request_take(lua_State *L) {
   }
 }
 
-/* handle:feed(bytes): the next chunk of the upload; nil ends it. */
+/*** handle:feed(bytes)
+ * The next chunk of the upload; nil ends it. */
 static int request_feed(lua_State *L) {
   struct request *self = check_open(L);
   struct rtl_span chunk = {"", 0};
@@ -297,11 +298,15 @@ static struct rtl_stream *check_stream(lua_State *L) {
   return self;
 }
 
+/*** stream:token() → integer
+ * What the loop posts when connecting or reading can go on. */
 static int stream_token(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)check_stream(L)->read_token);
   return 1;
 }
 
+/*** stream:write_token() → integer
+ * What the loop posts when writing can go on. */
 static int stream_write_token(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)check_stream(L)->write_token);
   return 1;
@@ -320,12 +325,15 @@ static int push_state(lua_State *L, struct rtl_stream *self, enum rtl_stream_res
   return 4;
 }
 
+/*** stream:connected() → false | true, "ready" | true, "failed", name, message
+ * Whether the connection stands; false: not yet. */
 static int stream_connected(lua_State *L) {
   struct rtl_stream *self = check_stream(L);
   return push_state(L, self, rtl_stream_connected(self));
 }
 
-/* stream:read(max) → as push_state; bytes follow "ready" */
+/*** stream:read(max) → false | true, "ready", bytes | true, "end" | true, "failed", name, message
+ * The next bytes, at most `max` of them; false: not yet. */
 static int stream_read(lua_State *L) {
   struct rtl_stream *self = check_stream(L);
   lua_Integer room = luaL_optinteger(L, 2, 65536);
@@ -344,7 +352,8 @@ static int stream_read(lua_State *L) {
   return results;
 }
 
-/* stream:write(bytes): takes them (a copy); flushed() sends. */
+/*** stream:write(bytes)
+ * Takes the bytes (a copy, also of a secret); flushed() sends them. */
 static int stream_write(lua_State *L) {
   struct rtl_stream *self = check_stream(L);
   struct rtl_span bytes;
@@ -355,6 +364,8 @@ static int stream_write(lua_State *L) {
   return 0;
 }
 
+/*** stream:flushed() → false | true, "ready" | true, "failed", name, message
+ * Sends what write() took; true when all of it has gone. */
 static int stream_flushed(lua_State *L) {
   struct rtl_stream *self = check_stream(L);
   return push_state(L, self, rtl_stream_flush(self));

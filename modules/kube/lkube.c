@@ -27,7 +27,7 @@ static int fail(lua_State *L, enum rtl_kube_status status)
   return 2;
 }
 
-/*** splitter(mode[, limit]) → splitter
+/*** kube.splitter(mode[, limit]) → splitter
  * Cuts a body into its items: mode "stream" for a watch, "list" for a list. An item may have
  * `limit` bytes (16 MiB). */
 static int splitter_new(lua_State *L)
@@ -92,7 +92,7 @@ static int check_channel(lua_State *L, int index)
   return (int)channel;
 }
 
-/*** frame(channel, bytes) → message
+/*** kube.frame(channel, bytes) → message
  * A message of exec: channel 0 stdin, 4 resize. */
 static int frame(lua_State *L)
 {
@@ -107,7 +107,7 @@ static int frame(lua_State *L)
   return 1;
 }
 
-/*** close_frame(channel) → message
+/*** kube.close_frame(channel) → message
  * The message that half-closes a channel (v5.channel.k8s.io only). */
 static int close_frame(lua_State *L)
 {
@@ -116,7 +116,7 @@ static int close_frame(lua_State *L)
   return 1;
 }
 
-/*** unframe(message) → channel, bytes | nil
+/*** kube.unframe(message) → channel, bytes | nil
  * A message of exec: channel 1 stdout, 2 stderr, 3 the final status, 255 a half-close (bytes
  * names the channel). nil if the message is empty. */
 static int unframe(lua_State *L)

@@ -89,8 +89,9 @@ static void push_events(lua_State *L, struct rtl_websocket *self) {
   }
 }
 
-/* codec:feed(bytes) → events: whole messages {kind = "text"|"binary"|"ping"|"pong", data} and
- * {kind = "close", code, reason}. What the protocol forbids ends them; see refusal. */
+/*** codec:feed(bytes) → events
+ * Whole messages {kind = "text"|"binary"|"ping"|"pong", data} and {kind = "close", code, reason}.
+ * What the protocol forbids ends them; see refusal. */
 static int codec_feed(lua_State *L) {
   struct rtl_websocket *self = check_codec(L);
   struct rtl_span bytes;
@@ -102,8 +103,9 @@ static int codec_feed(lua_State *L) {
   return 1;
 }
 
-/* codec:refusal() → nil, or why bytes were refused: "protocol", "utf8", "too_large". Known when
- * output has framed the close for it; nothing more is read then. */
+/*** codec:refusal() → nil, or why bytes were refused
+ * "protocol", "utf8" or "too_large". Known when output has framed the close for it; nothing more is
+ * read then. */
 static int codec_refusal(lua_State *L) {
   enum rtl_websocket_error error = rtl_websocket_refusal(check_codec(L));
   if (error == RTL_WEBSOCKET_OK) {
@@ -114,8 +116,8 @@ static int codec_refusal(lua_State *L) {
   return 1;
 }
 
-/* codec:send(kind, bytes) → true | nil, "closed" | nil, "protocol": kind is "text", "binary",
- * "ping" or "pong" (the latter two: 125 bytes at most). */
+/*** codec:send(kind, bytes) → true | nil, "closed" | nil, "protocol"
+ * kind is "text", "binary", "ping" or "pong" (the latter two: 125 bytes at most). */
 static int codec_send(lua_State *L) {
   static const char *const names[] = {"text", "binary", "ping", "pong", NULL};
   static const enum rtl_websocket_kind kinds[] = {RTL_WEBSOCKET_TEXT, RTL_WEBSOCKET_BINARY,
@@ -127,7 +129,8 @@ static int codec_send(lua_State *L) {
   return push_result(L, rtl_websocket_send(self, kind, bytes));
 }
 
-/* codec:close(code, reason) → true | nil, "closed": both may be left out. */
+/*** codec:close(code, reason) → true | nil, "closed"
+ * Both may be left out. */
 static int codec_close(lua_State *L) {
   struct rtl_websocket *self = check_codec(L);
   lua_Integer code = luaL_optinteger(L, 2, 0);
@@ -138,13 +141,15 @@ static int codec_close(lua_State *L) {
   return push_result(L, rtl_websocket_close(self, (uint16_t)code, reason));
 }
 
-/* codec:mask_bytes() → how many random bytes output needs now. */
+/*** codec:mask_bytes() → integer
+ * How many random bytes output needs now. */
 static int codec_mask_bytes(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)rtl_websocket_mask_bytes(check_codec(L)));
   return 1;
 }
 
-/* codec:output(random) → all frames that are queued, as bytes to be sent ("" if none). */
+/*** codec:output(random) → bytes
+ * All frames that are queued, to be sent; "" if there are none. */
 static int codec_output(lua_State *L) {
   struct rtl_websocket *self = check_codec(L);
   struct rtl_span masks;
@@ -158,7 +163,8 @@ static int codec_output(lua_State *L) {
   return 1;
 }
 
-/* codec:finished() → whether close frames went both ways. */
+/*** codec:finished() → boolean
+ * Whether close frames went both ways. */
 static int codec_finished(lua_State *L) {
   lua_pushboolean(L, rtl_websocket_finished(check_codec(L)));
   return 1;

@@ -118,7 +118,8 @@ local function members_of(module)
   for _, entry in ipairs(M.index()) do
     local name = bare(entry.name)
     local rest = name:sub(1, #module) == module and name:sub(#module + 1) or ""
-    if rest:match("^[.:][%w_]+$") and entry.name ~= name then found[#found + 1] = entry end
+    local member = rest:match("^[.:][%w_]+$") or rest:match("^%.[%w_]+:[%w_]+$")
+    if member and entry.name ~= name then found[#found + 1] = entry end
   end
   return found
 end

@@ -112,8 +112,8 @@ return {
   },
   ["RTL-PLAN-024"] = {
     title = "a chosen step needs something of a step that was not chosen",
-    cause = "With --only, --from or --to only those steps are applied; what they stand on was never "
-      .. "made, or is gone.",
+    cause = "With --only, --from or --to only those steps are applied; what they stand on was "
+      .. "never made, or is gone.",
     next = "Run the whole recipe, or choose the step that makes it too.",
   },
 }

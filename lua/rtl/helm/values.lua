@@ -99,6 +99,7 @@ end
 
 -- Subcharts -----------------------------------------------------------------------------------
 
+--- The value at a dotted path ("image.tag") of nested tables, or nil.
 local function path_value(values, path)
   local value = values
   for part in path:gmatch("[^.]+") do

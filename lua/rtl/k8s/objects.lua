@@ -119,6 +119,7 @@ local function renewed_token(problem)
     and metadata.continue
 end
 
+--- As M.list, of a kind that was already looked up (`entry`).
 local function list_entry(client, entry, options)
   local items, continue, restarts = {}, nil, 0
   local item_kind = entry.kind

@@ -19,6 +19,7 @@ local function live_of(addon)
   return live
 end
 
+--- What EKS says of an add-on of a cluster: a table, nil when there is none, or nil, err.
 local function describe(ctx, cluster, name)
   local answer, failure = support.absent_if_missing(
     ctx:aws("eks"):describe_addon { clusterName = cluster, addonName = name })

@@ -30,6 +30,7 @@ local function live_of(cluster)
   return live
 end
 
+--- What EKS says of a cluster: a table, nil when there is none, or nil, err.
 local function describe(ctx, name)
   local answer, failure = ctx:aws("eks"):describe_cluster { name = name }
   if answer then return answer.cluster end
@@ -80,6 +81,7 @@ end
 local ROLE_TEXTS = { "error in role params", "could not be assumed", "does not exist",
   "doesn't have the amazon eks managed policies", "iam role's policy must include" }
 
+--- Whether a refusal means that EKS does not see a new role yet: worth another try.
 local function role_not_seen(failure)
   if failure.code ~= "InvalidParameterException" then return false end
   local text = failure.message:lower()

@@ -34,11 +34,10 @@ function M.is_ours(ctx, object)
   return (object.metadata.labels or {})[M.LABEL] == ctx.deployment
 end
 
--- Absent, and so is what would hold it: the kind itself may come with a chart that is not in yet.
+--- Absent, and so is what would hold it: the kind itself may come with a chart that is not in yet.
 local function is_absent(failure)
   return failure.status == 404 or failure.code == "NotFound" or failure.code == "RTL-K8S-010"
 end
-
 M.is_absent = is_absent
 
 --- Reads an object: object | nil | nil, err.

@@ -46,7 +46,7 @@ local function tag_specifications(ctx, res)
 end
 
 --- The LaunchTemplateData of a resource: what golden tests and `render` show.
-local function data(ctx, res, f)
+local function template_data(ctx, res, f)
   return {
     InstanceType = f.capacity_block and f.instance_type or nil,
     NetworkInterfaces = interfaces(f),
@@ -118,7 +118,7 @@ local PARTS = { "InstanceType", "NetworkInterfaces", "BlockDeviceMappings", "Met
 
 local function diff(ctx, res, f, live)
   if res.given then return {} end
-  local want, have = comparable(data(ctx, res, f)), comparable(live.data)
+  local want, have = comparable(template_data(ctx, res, f)), comparable(live.data)
   local changes = compare.fields(PARTS, want, have)
   for _, part in ipairs { "CapacityReservationSpecification", "Placement",
     "InstanceMarketOptions" } do
@@ -146,7 +146,7 @@ end
 local function create(ctx, res, f, token)
   local name = ctx:own_name(res)
   local answer, failure = ctx:aws("ec2"):create_launch_template { LaunchTemplateName = name,
-    LaunchTemplateData = data(ctx, res, f), ClientToken = token,
+    LaunchTemplateData = template_data(ctx, res, f), ClientToken = token,
     TagSpecifications = support.tag_specifications(ctx, res, "launch-template") }
   if not answer and support.exists(failure) then return read(ctx, res) end
   if not answer then return nil, failure end
@@ -164,7 +164,7 @@ end
 
 local function update(ctx, res, f, live)
   return ctx:aws("ec2"):create_launch_template_version { LaunchTemplateId = live.id,
-    LaunchTemplateData = data(ctx, res, f) }
+    LaunchTemplateData = template_data(ctx, res, f) }
 end
 
 local function delete(ctx, item)
@@ -188,7 +188,7 @@ return kind.define {
   tokened = true,
   ready = { wait = wait, usual = 2, delete_usual = 2 },
   find = function (ctx) return support.find(ctx, SPEC) end,
-  template_data = data,
+  template_data = template_data,
   actions = { "ec2:CreateLaunchTemplate", "ec2:CreateLaunchTemplateVersion", "ec2:CreateTags",
     "ec2:DescribeLaunchTemplates", "ec2:DescribeLaunchTemplateVersions",
     "ec2:DeleteLaunchTemplate" },

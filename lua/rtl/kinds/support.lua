@@ -47,10 +47,10 @@ function M.stranger(res, what)
     hint = "Choose another deployment name, or give it to rtl in the settings instead" }
 end
 
+--- A filter of EC2's describe calls: `name` is one of the values.
 local function filter(name, ...)
   return { Name = name, Values = array { ... } }
 end
-
 M.filter = filter
 
 --- The filters that find this resource by its tags.

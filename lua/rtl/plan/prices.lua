@@ -1,5 +1,5 @@
--- Built-in prices, used where the account's price list was not asked: USD, us-east-1 (us-east-2 and
--- us-west-2 are the same for these), On-Demand. Data only.
+--- Built-in prices, used where the account's price list was not asked: USD, us-east-1 (us-east-2
+-- and us-west-2 are the same for these), On-Demand. Data only.
 return {
   date = "2026-07-20",
   source = "built-in table of 2026-07-20, us-east-1",

@@ -124,8 +124,7 @@ end
 local function notes_of(plan)
   local lines = {}
   if (plan.left_out or 0) > 0 then
-    local more = text.count(plan.left_out, "thing")
-    lines[1] = ("  of steps that are not chosen: %s more"):format(more)
+    lines[1] = ("  left out, of steps that are not chosen: %d more"):format(plan.left_out)
   end
   if plan.cost and plan.cost.source then
     lines[#lines + 1] = "  prices: " .. plan.cost.source

@@ -1,4 +1,4 @@
--- What the codes RTL-WORLD-… mean: the simulated world that --rehearse puts in place.
+--- What the codes RTL-WORLD-… mean: the simulated world that --rehearse puts in place.
 return {
   ["RTL-WORLD-001"] = {
     title = "The scenario of --rehearse is not known",

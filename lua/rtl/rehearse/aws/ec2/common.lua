@@ -29,14 +29,13 @@ local function value_matches(have, wanted)
   return false
 end
 
-local function tag_value(item, key)
+--- The value of an item's tag, or nil.
+function M.tag(item, key)
   for _, tag in ipairs(item.Tags or item.TagSet or {}) do
     if tag.Key == key then return tag.Value end
   end
   return nil
 end
-
-M.tag = tag_value
 
 local function tag_keys(item)
   local keys = {}
@@ -46,7 +45,7 @@ end
 
 local function filter_value(item, name, known)
   local key = name:match "^tag:(.+)$"
-  if key then return tag_value(item, key) end
+  if key then return M.tag(item, key) end
   if name == "tag-key" then return tag_keys(item) end
   local how = known[name]
   if type(how) == "function" then return how(item) end
