@@ -79,7 +79,8 @@ static int read_all(lua_State *L, int fd) {
   }
 }
 
-/*** native.file.read(path) → string */
+/*** native.file.read(path) → string
+ * All bytes of a file. */
 static int l_read(lua_State *L) {
   const char *path = check_path(L, 1);
   int *fd = push_descriptor(L, READER);
@@ -212,7 +213,8 @@ static int l_stat(lua_State *L) {
   return 1;
 }
 
-/*** native.file.mkdir(path, mode) → true */
+/*** native.file.mkdir(path, mode) → true
+ * Makes one folder (mode 0777 less the umask unless given). */
 static int l_mkdir(lua_State *L) {
   return result(L, mkdir(check_path(L, 1), (mode_t)luaL_optinteger(L, 2, 0777)));
 }
@@ -236,7 +238,8 @@ static int l_rename(lua_State *L) {
   return result(L, rename(from, to) != 0 ? -1 : rtl_file_sync_folder(to));
 }
 
-/*** native.file.chmod(path, mode) → true */
+/*** native.file.chmod(path, mode) → true
+ * Sets the permission bits. */
 static int l_chmod(lua_State *L) {
   return result(L, chmod(check_path(L, 1), (mode_t)luaL_checkinteger(L, 2)));
 }
@@ -269,7 +272,8 @@ static int l_readlink(lua_State *L) {
   return 1;
 }
 
-/*** native.file.cwd() → path */
+/*** native.file.cwd() → path
+ * The working directory. */
 static int l_cwd(lua_State *L) {
   char *path = getcwd(NULL, 0);
   if (path == NULL) {

@@ -337,13 +337,15 @@ static int l_spawn(lua_State *L) {
 
 /* ---- environment ---- */
 
-/*** native.process.getenv(name) → string or nil */
+/*** native.process.getenv(name) → string or nil
+ * A variable of the real environment. */
 static int l_getenv(lua_State *L) {
   lua_pushstring(L, getenv(luaL_checkstring(L, 1)));
   return 1;
 }
 
-/*** native.process.environ() → {"NAME=value", …} */
+/*** native.process.environ() → {"NAME=value", …}
+ * The real environment, in its own order. */
 static int l_environ(lua_State *L) {
   lua_newtable(L);
   for (int i = 0; environ != NULL && environ[i] != NULL; i++) {
@@ -353,7 +355,8 @@ static int l_environ(lua_State *L) {
   return 1;
 }
 
-/*** native.process.hostname() → string */
+/*** native.process.hostname() → string
+ * The name of this machine. */
 static int l_hostname(lua_State *L) {
   char name[256] = "";
   if (gethostname(name, sizeof name - 1) != 0) {

@@ -15,7 +15,8 @@ static int fail(lua_State *L, int error) {
   return 3;
 }
 
-/*** native.terminal.is_terminal(fd) → boolean */
+/*** native.terminal.is_terminal(fd) → boolean
+ * Whether a descriptor is a terminal. */
 static int l_is_terminal(lua_State *L) {
   lua_pushboolean(L, rtl_terminal_is((int)luaL_checkinteger(L, 1)));
   return 1;
