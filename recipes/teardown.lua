@@ -82,6 +82,7 @@ return {
       run.outcome.exit = run.options.exit_code and #t.items > 0 and "changes" or "done"
       return
     end
+    if t.problem then error(t.problem, 0) end
     run:begin_record()
     if #t.items > 0 then
       run:confirm(("Delete these %s?"):format(text.count(#t.items, "thing")))

@@ -377,6 +377,20 @@ describe("teardown", function ()
     assert.equal(2, #outcome.left)
   end)
 
+  it("says before anything is deleted that others stand on something of ours", function ()
+    put("house", "main")
+    kinds.house.users = function () return { "a lodger" } end
+    task.run(function ()
+      local t = plan.teardown.plan(toy.context(), kinds.all)
+      assert.equal("RTL-PLAN-016", t.problem.code)
+      assert.matches("used by a lodger", t.problem.message)
+    end)
+    kinds.house.users = function () return {} end
+    task.run(function ()
+      assert.is_nil(plan.teardown.plan(toy.context(), kinds.all).problem)
+    end)
+  end)
+
   it("leaves neighbours alone", function ()
     put("house", "theirs", nil, "another")
     put("house", "main")

@@ -72,7 +72,7 @@ return {
   },
   ["RTL-PLAN-016"] = {
     title = "still in use",
-    cause = "AWS refuses the deletion for minutes because the named things use it.",
+    cause = "The named things, which rtl did not make here, stand in it or use it.",
     next = "Delete them, if they are yours, and run teardown again.",
   },
   ["RTL-PLAN-017"] = {

@@ -168,20 +168,35 @@ local function update(ctx, res, f, live, changes)
   return true
 end
 
--- Ours are gone by now: what is left belongs to others, and only they take it away.
-local function others_groups(ctx, item, name)
-  local list, failure = ctx:aws("eks"):all("list_nodegroups", { clusterName = name })
-  if not list and support.not_found(failure) then return nil end
-  if not list then return failure end
-  if #list == 0 then return nil end
+-- Node groups in it that are not ours: array of names | nil, err.
+local function users(ctx, item)
+  local list, failure = ctx:aws("eks"):all("list_nodegroups", { clusterName = item.id })
+  if not list and support.not_found(failure) then return {} end
+  if not list then return nil, failure end
+  local names = {}
+  for _, name in ipairs(list) do
+    local answer, refused = support.absent_if_missing(
+      ctx:aws("eks"):describe_nodegroup { clusterName = item.id, nodegroupName = name })
+    if refused then return nil, refused end
+    if answer and not support.is_ours(ctx, answer.nodegroup.tags or {}) then
+      names[#names + 1] = "node group " .. name
+    end
+  end
+  return names
+end
+
+-- What came since the teardown was planned.
+local function others_groups(ctx, item)
+  local names, failure = users(ctx, item)
+  if not names then return failure end
+  if #names == 0 then return nil end
   return err.new { code = "RTL-PLAN-016", doing = item.key,
-    message = "still used by node groups that rtl did not make here: "
-      .. table.concat(list, ", ") }
+    message = "still used by " .. table.concat(names, ", ") .. ", which rtl did not make here" }
 end
 
 local function delete(ctx, item)
   local name = item.id or item.name
-  local used = others_groups(ctx, item, name)
+  local used = others_groups(ctx, item)
   if used then return nil, used end
   local function act()
     local done, failure = ctx:aws("eks"):delete_cluster { name = name }
@@ -231,6 +246,7 @@ return kind.define {
   depends = { "iam_role", "subnet", "security_group", "vpc" },
   cost = function () return { hourly = prices.eks_cluster, what = "EKS control plane" } end,
   find = find,
+  users = users,
   describe = describe,
   role_not_seen = role_not_seen,
   actions = { "eks:CreateCluster", "eks:DescribeCluster", "eks:ListClusters", "eks:TagResource",

@@ -26,6 +26,7 @@
 --   find(ctx), find_inside(ctx, found)
 --                           give { name, id, outputs, hourly } of all that is ours, without a
 --                           ledger; the second sees what the first found (inside what we made)
+--   users(ctx, item)        names of what others have put into it, for teardown
 --   carrier(item, other)    whether `other` takes this with it when it is deleted: no call is made
 --   tokened                 create is safe to repeat with the same token
 --   ephemeral               a check or a wait: leaves nothing, no ledger

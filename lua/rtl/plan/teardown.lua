@@ -159,8 +159,23 @@ local function is_kept(item, purge)
   return item.kind.data and not purge
 end
 
---- What a teardown would remove: { items = {…in order of deletion…}, keep = {…data…} }.
--- Reads only. kinds: array of all kinds (rtl.kinds). options.purge also removes data.
+-- The first thing of ours on which others stand: what it needs would be pulled from under them.
+local function in_use(ctx, items)
+  for _, item in ipairs(items) do
+    local users, failure = {}, nil
+    if item.kind.users and item.id then users, failure = item.kind.users(ctx, item) end
+    if not users then return failure end
+    if users[1] then
+      return err.new { code = "RTL-PLAN-016", doing = item.key, exit = "refused",
+        message = "is used by " .. table.concat(users, ", ") .. ", which rtl did not make here",
+        hint = "Take these away first: nothing was deleted" }
+    end
+  end
+end
+
+--- What a teardown would remove: { items = {…in order of deletion…}, keep = {…data…}, problem =
+-- err | nil }. Reads only. kinds: array of all kinds (rtl.kinds). options.purge also removes data.
+-- problem: others stand on something of ours (RTL-PLAN-016); a teardown would cut them off.
 function M.plan(ctx, kinds, options)
   options = options or {}
   local recorded = {}
@@ -170,7 +185,8 @@ function M.plan(ctx, kinds, options)
   for _, item in ipairs(drop_phantoms(merge(recorded, found))) do
     table.insert(is_kept(item, options.purge) and keep or items, item)
   end
-  return { items = order(items), keep = keep, kinds = kinds, purge = options.purge }
+  return { items = order(items), keep = keep, kinds = kinds, purge = options.purge,
+    problem = in_use(ctx, items) }
 end
 
 local function resource_of(item)
