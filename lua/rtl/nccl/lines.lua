@@ -16,6 +16,7 @@ local PREFIXES = {
 }
 
 local function strip_prefixes(line)
+  if not line:find("^[%d%[ ]") then return line end -- as all of them begin
   for _, pattern in ipairs(PREFIXES) do
     line = line:gsub(pattern, "", 1)
   end
@@ -32,6 +33,7 @@ end
 
 -- Ray shows one of several like lines and counts the rest.
 local function strip_repeated(line)
+  if not line:find("[repeated ", 1, true) then return line end
   local head, count = line:match("^(.-)%s*%[repeated (%d+)x across cluster%].*$")
   return head or line, tonumber(count)
 end
@@ -67,7 +69,7 @@ end
 -- tid, dev (strings; nil where the line has none), message, repeated (integer, from Ray's merged
 -- lines), ray_pid, ray_ip, torn}. libfabric's own stderr lines come as level LIBFABRIC.
 function M.parse(line)
-  line = line:gsub("\r", ""):gsub("\27%[[%d;]*%a", "")
+  if line:find("[\r\27]") then line = line:gsub("\r", ""):gsub("\27%[[%d;]*%a", "") end
   local text, ray_pid, ray_ip = strip_ray(strip_prefixes(line))
   local repeated
   text, repeated = strip_repeated(strip_prefixes(text))
