@@ -18,9 +18,12 @@ local LONGEST_WAIT = 60  -- seconds, whatever a server asks for
 local MAX_ERROR = 1 << 20 -- bytes of an error's body that are read
 local REFRESH_BEFORE = 120 -- seconds of life that a token must have left
 
+local escapes = {}
+for byte = 0, 255 do escapes[string.char(byte)] = ("%%%02X"):format(byte) end
+
 --- Percent-encodes all but RFC 3986's unreserved characters.
 function M.encode(text)
-  return (tostring(text):gsub("[^%w_.~-]", function (c) return ("%%%02X"):format(c:byte()) end))
+  return (tostring(text):gsub("[^%w_.~-]", escapes))
 end
 
 --- A query string with "?" of { {name, value}… }, "" if there are none.

@@ -4,10 +4,17 @@ local secret = require "rtl.native.secret"
 
 local M = {}
 
+-- What two hexadecimal digits stand for.
+local bytes = {}
+for byte = 0, 255 do
+  local char = string.char(byte)
+  bytes[("%02x"):format(byte)], bytes[("%02X"):format(byte)] = char, char
+end
+
 --- Decodes percent-encoding; `plus` also turns "+" into a blank.
 function M.decode(text, plus)
   if plus then text = text:gsub("%+", " ") end
-  return (text:gsub("%%(%x%x)", function (hex) return string.char(tonumber(hex, 16)) end))
+  return (text:gsub("%%(%x%x)", bytes))
 end
 
 --- Splits a URL: { scheme, host, port, path (as on the wire), query (as on the wire, or nil) }.
