@@ -330,12 +330,21 @@ function Parser:list()
   return items
 end
 
---- Parses a script; raises { shell = message } for what this grammar does not have.
-function M.parse(text)
+local function parse(text)
   local parser = setmetatable({ text = text, at = 1 }, Parser)
   local list = parser:list()
   parser:space()
   if parser.at <= #text then fail(parser, "near " .. text:sub(parser.at, parser.at + 20)) end
+  return list
+end
+
+-- The same few scripts run again and again. Who runs a tree does not change it.
+local parsed = setmetatable({}, { __mode = "v" })
+
+--- Parses a script; raises { shell = message } for what this grammar does not have.
+function M.parse(text)
+  local list = parsed[text] or parse(text)
+  parsed[text] = list
   return list
 end
 
