@@ -29,9 +29,10 @@ function M.read(path)
 end
 
 --- Writes a whole file in one step, on the disk when it returns: after a crash the old or the new
--- one is there. `mode`: permissions, default 0644 (octal 0600 is tonumber("600", 8)). Returns true.
-function M.write(path, bytes, mode)
-  return checked("write", path, native.replace(path, bytes, mode))
+-- one is there. `mode`: permissions, default 0644 (octal 0600 is tonumber("600", 8)). With `lazy`
+-- it would outlive this process, but maybe not a power cut. Returns true.
+function M.write(path, bytes, mode, lazy)
+  return checked("write", path, native.replace(path, bytes, mode, lazy))
 end
 
 local appender_mt = { __name = "rtl.fs.appender" }

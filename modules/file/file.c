@@ -82,14 +82,14 @@ static int open_beside(const char *path, char *name, size_t size, mode_t mode) {
   return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 }
 
-int rtl_file_replace(const char *path, const void *bytes, size_t size, mode_t mode) {
+int rtl_file_replace(const char *path, const void *bytes, size_t size, mode_t mode, int lazy) {
   char name[PATH_MAX];
   int fd = open_beside(path, name, sizeof name, mode);
   if (fd < 0) {
     return -1;
   }
   int error = 0;
-  if (write_all(fd, bytes, size) != 0 || fchmod(fd, mode) != 0 || fsync(fd) != 0) {
+  if (write_all(fd, bytes, size) != 0 || fchmod(fd, mode) != 0 || (!lazy && fsync(fd) != 0)) {
     error = errno;
   }
   if (close(fd) != 0 && error == 0) {
@@ -103,7 +103,7 @@ int rtl_file_replace(const char *path, const void *bytes, size_t size, mode_t mo
     errno = error;
     return -1;
   }
-  return rtl_file_sync_folder(path);
+  return lazy ? 0 : rtl_file_sync_folder(path);
 }
 
 int rtl_file_lock(const char *path, const char *info, size_t size) {

@@ -13,8 +13,9 @@ int rtl_file_open_append(const char *path, mode_t mode);
 /* Appends all of it and, unless lazy, fsyncs. On failure the file is cut back to what it was. */
 int rtl_file_append(int fd, const void *bytes, size_t size, int lazy);
 
-/* Replaces (or makes) the file in one step: after a crash it is the old one or the new one. */
-int rtl_file_replace(const char *path, const void *bytes, size_t size, mode_t mode);
+/* Replaces (or makes) the file in one step: after a crash it is the old one or the new one. If
+ * lazy nothing is fsynced, and that holds for a death of the process, not for a power cut. */
+int rtl_file_replace(const char *path, const void *bytes, size_t size, mode_t mode, int lazy);
 
 /* Opens (makes) and locks the file for this process, without waiting. EWOULDBLOCK: another one
  * has it. On success the file holds `info`. Closing the descriptor unlocks. */

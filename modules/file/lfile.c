@@ -94,13 +94,14 @@ static int l_read(lua_State *L) {
   return results;
 }
 
-/*** native.file.replace(path, bytes, mode) → true
- * Atomically and fsync'ed; mode is a number (default 0644). */
+/*** native.file.replace(path, bytes, mode[, lazy]) → true
+ * Atomically and, unless `lazy`, fsync'ed; mode is a number (default 0644). */
 static int l_replace(lua_State *L) {
   size_t size;
   const char *path = check_path(L, 1);
   const char *bytes = luaL_checklstring(L, 2, &size);
-  return result(L, rtl_file_replace(path, bytes, size, (mode_t)luaL_optinteger(L, 3, 0644)));
+  mode_t mode = (mode_t)luaL_optinteger(L, 3, 0644);
+  return result(L, rtl_file_replace(path, bytes, size, mode, lua_toboolean(L, 4)));
 }
 
 /* ---- append ---- */

@@ -47,12 +47,13 @@ local function path_of(self, name)
   return fs.join(self.dir, name)
 end
 
---- Saves bytes (secrets removed) as a file of the run; returns its path or nil, err.
+--- Saves bytes (secrets removed) as a file of the run, for readers; returns its path or nil, err.
+-- No later run depends on it, so it is not forced to the disk.
 function Record:save(name, bytes)
   local path = path_of(self, name)
   local made, failure = fs.mkdirs(fs.dirname(path))
   if not made then return nil, failure end
-  local done, why = fs.write(path, redact.text(bytes))
+  local done, why = fs.write(path, redact.text(bytes), nil, true)
   if not done then return nil, why end
   return path
 end
