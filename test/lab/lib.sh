@@ -74,10 +74,7 @@ apiserver_up() {
     --enable-admission-plugins=NodeRestriction,ExtendedResourceToleration
 }
 
-apiserver_ready() {
-  nsenter --net=/run/netns/$netns curl -sf --cacert "$pki/ca.crt" --cert "$pki/admin.crt" \
-    --key "$pki/admin.key" https://127.0.0.1:6443/readyz
-}
+apiserver_ready() { "$here/in" kubectl get --raw /readyz; }
 
 controllers_up() {
   start kube-controller-manager "$bin/kube-controller-manager" --kubeconfig="$conf/kcm" \

@@ -102,10 +102,12 @@ $([ "$4" = 0 ] || echo 'registerWithTaints: [{key: nvidia.com/gpu, value: presen
 T
 }
 
-# cgroup v1's cpuset starts empty in a new group.
+# cgroup v1: cpuset starts empty in a new group, and a group's share of the CPUs is one process'. On
+# a busy machine all pods together would get that, and Ray gives up when it starts too slowly.
 node_cgroups() { # NAME
   local controller file folder
   for controller in /sys/fs/cgroup/*/; do mkdir -p "$controller/rtl-lab/$1"; done
+  echo 10240 2>/dev/null > /sys/fs/cgroup/cpu/rtl-lab/cpu.shares || true
   [ -d /sys/fs/cgroup/cpuset ] || return 0
   for file in cpuset.cpus cpuset.mems; do
     for folder in rtl-lab "rtl-lab/$1"; do

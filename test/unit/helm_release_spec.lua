@@ -8,6 +8,7 @@ local err = require "rtl.err"
 local fs = require "rtl.fs"
 local helm_release = require "rtl.kinds.helm_release"
 local k8s = require "rtl.k8s"
+local null = require "rtl.null"
 local process = require "rtl.process"
 local seams = require "rtl.rehearse.seams"
 local wire = require "rtl.wire"
@@ -67,6 +68,14 @@ describe("helm_release", function ()
       namespace = SPACE, create_namespace = true, values = { labels = { team = "a" } } }
   end
 
+  -- A client that answers `methods` itself and leaves the rest to the real one.
+  local function around(methods)
+    local whole = client
+    return setmetatable(methods, { __index = function (_, name)
+      return function (_, ...) return whole[name](whole, ...) end
+    end })
+  end
+
   local function create(res, through)
     local former = client
     client = through or client
@@ -123,6 +132,21 @@ describe("helm_release", function ()
     assert.same({ "rayjobs.ray.io" }, names(CRD))
   end)
 
+  it("waits for a definition that the server has only just taken: conditions are null then",
+    function ()
+      local asked, whole = 0, client
+      local through = around { get = function (_, kind, ...)
+        local object, failure = whole:get(kind, ...)
+        if kind == CRD and object then
+          asked = asked + 1
+          if asked == 1 then object.status = { conditions = null, storedVersions = null } end
+        end
+        return object, failure
+      end }
+      assert(create(release "1.4.0", through))
+      assert.is_true(asked > 3)
+    end)
+
   it("leaves definitions whose objects are still there", function ()
     local res = release "1.4.0"
     assert(create(res))
@@ -136,13 +160,11 @@ describe("helm_release", function ()
   -- The client, whose n-th apply fails as if the run died there.
   local function dying(n)
     local applied, whole = 0, client
-    return setmetatable({ apply = function (_, ...)
+    return around { apply = function (_, ...)
       applied = applied + 1
       if applied >= n then return err.fail { code = "RTL-NET-006", message = "cut" } end
       return whole:apply(...)
-    end }, { __index = function (_, name)
-      return function (_, ...) return whole[name](whole, ...) end
-    end })
+    end }
   end
 
   it("can be taken away and gone on with wherever its making ended", function ()

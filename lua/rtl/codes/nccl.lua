@@ -167,6 +167,6 @@ return {
     title = "The job did not use NCCL",
     cause = "The script found no torch with CUDA on the workers and ran without NCCL, so nothing "
       .. "of the transport could be seen.",
-    next = "Use an image with torch for CUDA (ray_image), or set transport=any to do without proof.",
+    next = "Use an image with torch for CUDA (ray_image), or do without proof: transport=any.",
   },
 }

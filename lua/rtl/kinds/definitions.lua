@@ -31,19 +31,12 @@ local function apply(ctx, client, definition, id)
   return client:apply(marked(ctx, definition, id), { manager = "helm", force = true })
 end
 
-local function is_established(definition)
-  for _, condition in ipairs(definition.status and definition.status.conditions or {}) do
-    if condition.type == "Established" then return condition.status == "True" end
-  end
-  return false
-end
-
 local function wait(ctx, res, client, name)
   return support.wait({ ctx = ctx, res = res, every = 1, limit = 120,
     what = "definition " .. name }, function ()
     local live, refused = client:get(KIND, name)
     if not live then return nil, refused end
-    return is_established(live), "definition " .. name .. " is not established"
+    return kube.condition(live, "Established") or false, "definition " .. name .. " is not established"
   end)
 end
 

@@ -9,20 +9,13 @@ local kind = require "rtl.plan.kind"
 local kube = require "rtl.kinds.kube"
 local support = require "rtl.kinds.support"
 
-local function node_ready(node)
-  for _, condition in ipairs(node.status and node.status.conditions or {}) do
-    if condition.type == "Ready" then return condition.status == "True", condition.message end
-  end
-  return false
-end
-
 -- The first node that is not as wanted, as text; else nil and the names of all.
 local function unready(nodes, f)
   local names = {}
   if #nodes < f.count then return ("%d of %d nodes"):format(#nodes, f.count) end
   for _, node in ipairs(nodes) do
     local name = node.metadata.name
-    local ready, message = node_ready(node)
+    local ready, message = kube.condition(node, "Ready")
     if not ready then return ("node %s is not ready: %s"):format(name, message or "") end
     for resource, wanted in keys.pairs(f.allocatable) do
       local have = (node.status.allocatable or {})[resource]

@@ -40,6 +40,20 @@ local function is_absent(failure)
 end
 M.is_absent = is_absent
 
+--- The conditions of an object's status: an array. Where there are none yet, some are null.
+function M.conditions(object)
+  local status = object.status
+  local list = type(status) == "table" and status.conditions
+  return type(list) == "table" and list or {}
+end
+
+--- Whether a condition is there and "True"; and its message or reason. nil: it is not there.
+function M.condition(object, name)
+  for _, one in ipairs(M.conditions(object)) do
+    if one.type == name then return one.status == "True", one.message or one.reason end
+  end
+end
+
 --- Reads an object: object | nil | nil, err.
 function M.get(ctx, kind, name, namespace)
   local client, failure = ctx:k8s()
@@ -121,7 +135,7 @@ end
 --- Why a pod is not ready, as a text; nil when it is.
 function M.pod_reason(pod)
   local status = pod.status or {}
-  for _, condition in ipairs(status.conditions or {}) do
+  for _, condition in ipairs(M.conditions(pod)) do
     if condition.type == "PodScheduled" and condition.status ~= "True" then
       return condition.message or condition.reason or "not scheduled"
     elseif condition.type == "Ready" and condition.status == "True" then

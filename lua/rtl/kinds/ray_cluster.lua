@@ -30,12 +30,6 @@ local function manifest(ctx, res, f)
   return object
 end
 
-local function condition(object, name)
-  for _, one in ipairs(object.status and object.status.conditions or {}) do
-    if one.type == name then return one.status == "True", one.message or one.reason end
-  end
-end
-
 local function pods_of(client, res, f)
   local list, failure = client:list("Pod", { namespace = f.namespace,
     labels = "ray.io/cluster=" .. res.name })
@@ -68,14 +62,16 @@ local function unready(object, pods, workers)
   if (object.status or {}).observedGeneration ~= object.metadata.generation then
     return "the operator has not seen it yet"
   end
-  if not pods.head then return select(2, condition(object, "HeadPodReady")) or "no head pod yet" end
+  if not pods.head then
+    return select(2, kube.condition(object, "HeadPodReady")) or "no head pod yet"
+  end
   local all = table.move(pods.workers, 1, #pods.workers, 2, { pods.head })
   for _, pod in ipairs(all) do
     local reason = kube.pod_reason(pod)
     if reason then return ("pod %s: %s"):format(pod.metadata.name, reason) end
   end
   if #pods.workers < workers then return ("%d of %d workers"):format(#pods.workers, workers) end
-  if not condition(object, "HeadPodReady") then return "head pod not ready" end
+  if not kube.condition(object, "HeadPodReady") then return "head pod not ready" end
   local counted = object.status.readyWorkerReplicas or 0
   if counted < workers then return ("%d of %d workers ready"):format(counted, workers) end
 end
