@@ -53,6 +53,12 @@ describe("the command line", function ()
     end
   end)
 
+  it("refuses words that a recipe does not take", function ()
+    local ran = rtl("deploy", "tomorrow")
+    assert.equal(2, ran.status)
+    assert.matches("takes no words, and 'tomorrow' was given", ran.stderr, 1, true)
+  end)
+
   it("refuses wrong settings before it asks anybody anything", function ()
     local ran = rtl("deploy", "--gpu-count", "none", "--transport", "tcp")
     assert.equal(2, ran.status)

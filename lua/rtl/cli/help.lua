@@ -75,6 +75,7 @@ end
 function M.recipe(file)
   local recipe = require("rtl.recipe.recipe").open(file)
   local lines = { ("%s: %s\n"):format(recipe.name, recipe.title or ""), docstring(file.text) }
+  if recipe.words then lines[#lines + 1] = "\nWords: " .. recipe.words end
   if recipe.steps and #recipe.steps > 0 then describe_steps(recipe.steps, lines) end
   lines[#lines + 1] = "\nOptions:"
   table.move(arguments.describe(), 1, #arguments.options, #lines + 1, lines)

@@ -67,6 +67,11 @@ return {
     cause = "A recipe returns a table with `steps` or `action`.",
     next = "Compare with recipes/deploy.lua (`rtl init DIR` writes it out).",
   },
+  ["RTL-CLI-016"] = {
+    title = "The recipe takes no words",
+    cause = "A word on the command line is neither an option nor the value of one.",
+    next = "Write settings as --name value. `rtl help RECIPE` shows whether it takes words.",
+  },
   ["RTL-CLI-015"] = {
     title = "Every other way failed too",
     cause = "A failure that another zone or group could cure came back in each of them.",

@@ -67,35 +67,35 @@ function step.action(event)
   return { ("· step %d  %s"):format(event.number, event.title) }
 end
 
-local M_of = {}
+local of_type = {}
 
-function M_of.resource(event)
+function of_type.resource(event)
   local show = resource[event.state]
   return show and show(event) or {}
 end
 
-function M_of.step(event)
+function of_type.step(event)
   local show = step[event.state]
   return show and show(event) or {}
 end
 
-function M_of.note(event)
+function of_type.note(event)
   return { "  " .. (event.sign or "·") .. " " .. event.text }
 end
 
-function M_of.log(event)
+function of_type.log(event)
   return { "  │ " .. event.text }
 end
 
-function M_of.job(event)
+function of_type.job(event)
   return { ("  · job %s: %s"):format(event.id, event.status) }
 end
 
-function M_of.text(event)
+function of_type.text(event)
   return event.lines
 end
 
-function M_of.failure(event)
+function of_type.failure(event)
   local lines = { "" }
   for _, line in ipairs(failure.lines(event.err)) do
     for i, part in ipairs(text.wrap(line[2], 88)) do
@@ -107,7 +107,7 @@ end
 
 --- The lines that an event leaves on the screen (an array, maybe empty).
 function M.of(event)
-  local show = M_of[event.type]
+  local show = of_type[event.type]
   return show and show(event) or {}
 end
 

@@ -79,13 +79,21 @@ local function protected(run, face)
   end)
   if ok then return result end
   show_failure(run, result)
-  if rawget(run, "ctx") and phases.stopped then phases.stopped(run, result) end
+  if rawget(run, "ctx") then phases.stopped(run) end
   return failure.exit_name(result)
+end
+
+local function check_words(recipe, words)
+  if #words == 0 or recipe.words then return end
+  error(err.new { code = "RTL-CLI-016",
+    message = ("%s takes no words, and '%s' was given"):format(recipe.name, words[1]),
+    hint = "Settings are --name value; rtl help " .. recipe.name .. " shows what there is" }, 0)
 end
 
 --- Runs `recipe` (rtl.recipe.recipe) with a parsed command line. Returns the name of an exit code.
 -- Errors of the run are shown, not raised; those of the settings are raised.
 function M.run(recipe, parsed)
+  check_words(recipe, parsed.words)
   local values, problem = M.settings(recipe, parsed.settings)
   if not values then error(problem, 0) end
   local bus, face = events.bus(nil), show.open(parsed.options.json)
