@@ -38,13 +38,7 @@ module_specs() {
   done
 }
 
-memory() {
-  # shellcheck disable=SC2046
-  RTL_TEST_SLOW=1 valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
-    --suppressions=test/check/valgrind.supp --child-silent-after-fork=yes --trace-children=yes \
-    --trace-children-skip='*python*,*/sh,*/bash,*/openssl,*/env,*/cat,*/sleep' \
-    $specs $(module_specs)
-}
+memory() { module_specs | xargs -n 1 -P 2 test/check/valgrind.sh; }
 
 check "no warnings by luacheck" luacheck -q lua recipes test host
 check "structure" env RTL_TEST_GROUP=structure $specs test/check
