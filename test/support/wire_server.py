@@ -151,6 +151,15 @@ def serve_one(conn):
             "served": conn.served,
         }
         conn.sock.sendall(answer(b"" if method == "HEAD" else json.dumps(seen).encode()))
+    elif path.startswith("/refuse/"):  # an AWS refusal that gives back all that it was sent
+        given = "".join(f"{n}: {v}; " for n, v in pairs).replace("&", "&amp;").replace("<", "&lt;")
+        text = (
+            "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>"
+            f"<Message>{given}</Message></Error><RequestId>r-1</RequestId></ErrorResponse>"
+        ).encode()
+        conn.sock.sendall(
+            b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text)
+        )
     elif path.startswith("/bomb/"):
         packed = gzip.compress(b"\0" * (int(word) << 20))
         conn.sock.sendall(answer(packed, "Content-Encoding: gzip\r\n"))

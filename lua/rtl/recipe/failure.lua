@@ -29,6 +29,20 @@ function M.call(f, ...)
   return task.outermost(f, M.from, ...)
 end
 
+local function is_denied(e)
+  return e.code:match("^RTL%-CRED%-") ~= nil or e.status == 401 or e.status == 403
+end
+
+--- Calls f(...), which only reads, and returns its results. What stops it is raised; it is a refusal
+-- (exit code 5) if it is about what the caller may do.
+function M.reading(f, ...)
+  local results = table.pack(M.call(f, ...))
+  if results[1] then return table.unpack(results, 2, results.n) end
+  local e = results[2]
+  if err.find(e, is_denied) and not e.exit then e.exit = "refused" end
+  error(e, 0)
+end
+
 --- Whether the error is a Ctrl-C.
 function M.interrupted(e)
   return err.find(e, function (x) return x.code == "RTL-TASK-002" end) ~= nil

@@ -266,22 +266,10 @@ local function begin(run, p, pending)
   run:hold()
 end
 
--- What stops a run while it only reads is a refusal if it is about what the caller may do.
-local function reading(f, ...)
-  local results = table.pack(failure.call(f, ...))
-  if results[1] then return table.unpack(results, 2, results.n) end
-  local e = results[2]
-  local denied = err.find(e, function (x)
-    return x.code:match("^RTL%-CRED%-") ~= nil or x.status == 401 or x.status == 403
-  end)
-  if denied and not e.exit then e.exit = "refused" end
-  error(e, 0)
-end
-
 --- Runs the phases. Returns the name of an exit code; raises what goes wrong.
 function M.run(run)
   run.selected, run.verified = selection(run), {}
-  reading(run.connect, run)
+  run:connect()
   local only_plan = run.options.plan
   if only_plan then
     run:peek()
@@ -292,8 +280,8 @@ function M.run(run)
   end
   run:emit { type = "run.start", recipe = run.recipe.name, deployment = run.deployment,
     region = run.region, who = run.who }
-  reading(preflights, run)
-  local p = reading(read_plan, run)
+  failure.reading(preflights, run)
+  local p = failure.reading(read_plan, run)
   local pending = pending_actions(run)
   show_plan(run, p, pending)
   refuse_problems(run, p)

@@ -3,6 +3,7 @@
 local clock = require "rtl.clock"
 local entropy = require "rtl.entropy"
 local err = require "rtl.err"
+local failure = require "rtl.recipe.failure"
 local fs = require "rtl.fs"
 local load_file = require "rtl.recipe.load"
 local plan = require "rtl.plan"
@@ -46,7 +47,7 @@ end
 function Run:connect()
   if rawget(self, "ctx") then return end
   local open = rawget(self, "open") or require("rtl.recipe.connect").open
-  local link = assert(open(self.settings, self.wanted_region))
+  local link = failure.reading(function () return assert(open(self.settings, self.wanted_region)) end)
   local where = link.where
   self.region, self.who, self.link = where.region, link.who, link
   self.folder = state.folder(where)
