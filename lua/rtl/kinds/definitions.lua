@@ -36,7 +36,8 @@ local function wait(ctx, res, client, name)
     what = "definition " .. name }, function ()
     local live, refused = client:get(KIND, name)
     if not live then return nil, refused end
-    return kube.condition(live, "Established") or false, "definition " .. name .. " is not established"
+    local known = kube.condition(live, "Established") or false
+    return known, "definition " .. name .. " is not established"
   end)
 end
 
