@@ -1,22 +1,13 @@
 -- Planted secrets: after runs of every kind, nothing that was written holds one of them: not the
 -- state folder with its ledger, records and the world's journal, not what was printed, no
 -- recording.
-local clock = require "rtl.clock"
-local entropy = require "rtl.entropy"
-local events = require "rtl.recipe.events"
 local fs = require "rtl.fs"
-local load_file = require "rtl.recipe.load"
-local phases = require "rtl.recipe.phases"
-local process = require "rtl.process"
+local played = require "test.support.played"
 local program = require "test.support.program"
-local recipe = require "rtl.recipe.recipe"
 local record = require "rtl.record"
 local rehearse = require "rtl.rehearse"
-local run_object = require "rtl.recipe.run"
 local seams = require "rtl.rehearse.seams"
 local server = require "test.support.server"
-local task = require "rtl.task"
-local wire = require "rtl.wire"
 
 -- What the surroundings hold and nobody asked for.
 local PLANTED = {
@@ -126,46 +117,20 @@ describe("planted secrets", function ()
     assert.same({}, found)
   end)
 
-  describe("on the wire", function ()
-    local former
-
-    before_each(function ()
-      local function zero() return 0 end
-      former = { clock = clock.use { mono = zero, utc = zero },
-        entropy = entropy.use { bytes = zero }, process = process.use {},
-        wire = wire.use { request = zero, connect = zero } }
+  it("are not in a recording of a whole deploy", function ()
+    local path, recorder = fs.join(state, "recording.ndjson"), nil
+    local _, leave = played.enter("calm", state, function (impl)
+      recorder = record.recorder(impl, path)
+      return recorder
     end)
-    after_each(function ()
-      clock.use(former.clock)
-      entropy.use(former.entropy)
-      process.use(former.process)
-      wire.use(former.wire)
-    end)
-
-    it("are not in a recording of a whole deploy", function ()
-      local world, path = rehearse.world "calm", fs.join(state, "recording.ndjson")
-      local recorder = record.recorder(require("rtl.rehearse.wire").new(world), path)
-      seams.use(world, recorder)
-      local played = process.use {}
-      process.use(setmetatable({ getenv = function (name)
-        return name == "RTL_STATE" and state or played.getenv(name)
-      end }, { __index = played }))
-      local r = recipe.open(assert(load_file.find("recipes/deploy.lua")))
-      local run = run_object.new { recipe = r, values = assert(r.set:resolve {}),
-        options = { yes = true }, words = {}, bus = events.bus() }
-      run.confirm = function () return true end
-      assert.equal("done", task.run(function ()
-        local name = phases.run(run)
-        run:let_go()
-        return name
-      end))
-      run:close()
-      if recorder.close then recorder.close() end
-      local found, text = {}, assert(fs.read(path))
-      search(text, "the recording", secrets_of_world(), found)
-      assert.same({}, found)
-      assert.is_true(select(2, text:gsub("\n", "")) > 200)
-      assert.matches("CreateNatGateway", text, 1, true)
-    end)
+    local name, outcome = played.run("recipes/deploy.lua")
+    leave()
+    recorder.close()
+    assert.equal("done", name, tostring(outcome))
+    local found, text = {}, assert(fs.read(path))
+    search(text, "the recording", secrets_of_world(), found)
+    assert.same({}, found)
+    assert.is_true(select(2, text:gsub("\n", "")) > 200)
+    assert.matches("CreateNatGateway", text, 1, true)
   end)
 end)

@@ -1,11 +1,22 @@
 -- The simulated world of a state folder, read from its journal: what stands in it, in a form that
 -- is equal for equal clouds (no ids, times, addresses or generated names).
 
+local clock = require "rtl.clock"
+local entropy = require "rtl.entropy"
+local events = require "rtl.recipe.events"
+local failure = require "rtl.recipe.failure"
 local fs = require "rtl.fs"
-local json = require "rtl.native.json"
 local journal = require "rtl.rehearse.journal"
-local rehearse = require "rtl.rehearse"
+local json = require "rtl.native.json"
+local load_file = require "rtl.recipe.load"
+local phases = require "rtl.recipe.phases"
+local process = require "rtl.process"
+local recipe = require "rtl.recipe.recipe"
 local region_module = require "rtl.rehearse.aws.region"
+local rehearse = require "rtl.rehearse"
+local run_object = require "rtl.recipe.run"
+local task = require "rtl.task"
+local wire = require "rtl.wire"
 
 local M = {}
 
@@ -145,11 +156,10 @@ local function add_jobs(list, kube)
   end)
 end
 
---- What stands in the world of a state folder, two minutes later, beside what every account has:
--- sorted array of texts. Empty after a teardown that left nothing.
-function M.inventory(state)
-  local world, list = M.world(state, true), {}
-  local untouched = rehearse.world(world.title)
+--- What stands in a world beside what every account has: sorted array of texts. Empty after a
+-- teardown that left nothing.
+function M.list(world)
+  local list, untouched = {}, rehearse.world(world.title)
   for _, name in ipairs(world.aws.region_names) do
     add_region(list, world.aws.regions[name], region_module.of(untouched, name))
   end
@@ -160,6 +170,67 @@ function M.inventory(state)
   end
   table.sort(list)
   return list
+end
+
+--- What stands in the world of a state folder, two minutes later.
+function M.inventory(state)
+  return M.list(M.world(state, true))
+end
+
+--- What one list has that the other has not, as text; nil when they are equal.
+function M.difference(wanted, have)
+  local counts, lines = {}, {}
+  for _, text in ipairs(wanted) do counts[text] = (counts[text] or 0) - 1 end
+  for _, text in ipairs(have) do counts[text] = (counts[text] or 0) + 1 end
+  for text, count in pairs(counts) do
+    if count ~= 0 then lines[#lines + 1] = ("%+d %s"):format(count, text:sub(1, 200)) end
+  end
+  table.sort(lines)
+  return #lines > 0 and table.concat(lines, "\n  ") or nil
+end
+
+-- ---- a world in this process ----
+
+local function zero() return 0 end
+
+--- Puts a world of its own behind the four seams; `wrap` (function (wire) → wire) may stand
+-- between. State is kept in the folder `state`. Returns the world and a function that puts the
+-- former implementations back.
+function M.enter(spec, state, wrap)
+  local former = { clock = clock.use { mono = zero, utc = zero },
+    entropy = entropy.use { bytes = zero }, process = process.use {},
+    wire = wire.use { request = zero, connect = zero } }
+  local world = assert(rehearse.world(spec))
+  local impl = require("rtl.rehearse.wire").new(world)
+  require("rtl.rehearse.seams").use(world, wrap and wrap(impl) or impl)
+  local inner = process.use {}
+  process.use(setmetatable({ getenv = function (name)
+    return name == "RTL_STATE" and state or inner.getenv(name)
+  end }, { __index = inner }))
+  return world, function ()
+    clock.use(former.clock)
+    entropy.use(former.entropy)
+    process.use(former.process)
+    wire.use(former.wire)
+  end
+end
+
+--- Runs a recipe in this process. Returns the name of the exit code and the run's outcome, or nil
+-- and the error.
+function M.run(name)
+  local r = recipe.open(assert(load_file.find(name)))
+  local run = run_object.new { recipe = r, values = assert(r.set:resolve {}),
+    options = { yes = true }, words = {}, bus = events.bus() }
+  run.confirm = function () return true end
+  local ok, result = failure.call(task.run, function ()
+    local _ <close> = setmetatable({}, { __close = function () run:let_go() end })
+    if #r.steps > 0 then return phases.run(run) end
+    r.action(run)
+    return run.outcome.exit or "done"
+  end)
+  run:close()
+  if ok then return result, run.outcome end
+  return nil, result
 end
 
 --- Gives the world of a state folder another scenario, and forgets that it was killed.

@@ -33,8 +33,8 @@ local function is_denied(e)
   return e.code:match("^RTL%-CRED%-") ~= nil or e.status == 401 or e.status == 403
 end
 
---- Calls f(...), which only reads, and returns its results. What stops it is raised; it is a refusal
--- (exit code 5) if it is about what the caller may do.
+--- Calls f(...), which only reads, and returns its results. What stops it is raised; it is a
+-- refusal (exit code 5) if it is about what the caller may do.
 function M.reading(f, ...)
   local results = table.pack(M.call(f, ...))
   if results[1] then return table.unpack(results, 2, results.n) end

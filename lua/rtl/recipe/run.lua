@@ -47,7 +47,9 @@ end
 function Run:connect()
   if rawget(self, "ctx") then return end
   local open = rawget(self, "open") or require("rtl.recipe.connect").open
-  local link = failure.reading(function () return assert(open(self.settings, self.wanted_region)) end)
+  local link = failure.reading(function ()
+    return assert(open(self.settings, self.wanted_region))
+  end)
   local where = link.where
   self.region, self.who, self.link = where.region, link.who, link
   self.folder = state.folder(where)
