@@ -151,6 +151,8 @@ function Job:take(line, file, number)
       break
     end
   end
+  -- Most lines of a log; they name neither a provider nor a cause.
+  if line.message:find("^Channel %d") then return end
   for _, sort in ipairs(TELLING) do
     if line.message:find(sort[2]) then self:keep_evidence(sort[1], line, file, number) end
   end
