@@ -66,11 +66,12 @@ function M.open(dir, run)
     taken = 0 }, Ledger)
 end
 
---- Appends a record; it is on disk when this returns true. Adds `at` (UTC) and `run`.
-function Ledger:append(record)
+--- Appends a record; it is on disk when this returns true, or with `lazy` when the next one is.
+-- Adds `at` (UTC) and `run`.
+function Ledger:append(record, lazy)
   record.at = record.at or clock.iso(clock.utc())
   record.run = record.run or self.run
-  local done, failure = self.handle:append(json.encode(record) .. "\n")
+  local done, failure = self.handle:append(json.encode(record) .. "\n", lazy)
   if not done then return nil, failure end
   self.records[#self.records + 1] = record
   return true

@@ -11,11 +11,12 @@ local M = {}
 
 local VISIBLE = 60       -- seconds after which a created thing is found by tag, if it exists
 local LOOK_EVERY = 5
+local LAZY = true        -- says nothing that a read would not find again
 local TRIES = 3          -- creates without a token whose outcome stayed unknown
 
-local function record(ctx, fields)
+local function record(ctx, fields, lazy)
   if not ctx.ledger then return true end
-  return ctx.ledger:append(fields)
+  return ctx.ledger:append(fields, lazy)
 end
 
 local function outputs_of(kind, live)
@@ -102,7 +103,7 @@ local function wait_ready(ctx, row, fields, live)
   end
   ready.ready = nil
   local written, why = record(ctx, { event = "ready", key = res.key, kind = res.kind_name,
-    name = res.name, id = ready.id, outputs = outputs_of(res.kind, ready) })
+    name = res.name, id = ready.id, outputs = outputs_of(res.kind, ready) }, LAZY)
   if not written then return nil, why end
   return ready
 end
