@@ -110,7 +110,8 @@ end
 table.sort(docs, function (a, b) return a.name < b.name end)
 local index = {}
 for _, doc in ipairs(docs) do
-  index[#index + 1] = "\1" .. doc.name .. "\n" .. table.concat(doc.lines, "\n") .. "\n"
+  local text = table.concat(doc.lines, "\n"):gsub("%s+$", "")
+  index[#index + 1] = "\1" .. doc.name .. "\n" .. text .. "\n"
 end
 entry("help.txt", table.concat(index))
 assert(out:close())

@@ -14,9 +14,13 @@ local M = {}
 --- The help index: array of {name, text}, in order of names. Functions carry their arguments in
 -- their name, "rtl.task.spawn(f, …)".
 function M.index()
-  local entries = {}
-  for name, doc in (host.embedded("help.txt") or ""):gmatch("\1([^\n]*)\n([^\1]*)") do
-    entries[#entries + 1] = { name = name, text = doc:gsub("%s+$", "") }
+  local index, entries, at = host.embedded("help.txt") or "", {}, 1
+  while at <= #index do -- each is "\1NAME\nTEXT\n"
+    local line = index:find("\n", at, true)
+    local stop = index:find("\1", line, true) or #index + 1
+    entries[#entries + 1] = { name = index:sub(at + 1, line - 1),
+      text = index:sub(line + 1, stop - 2) }
+    at = stop
   end
   return entries
 end
