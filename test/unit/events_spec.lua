@@ -104,6 +104,14 @@ describe("events", function ()
 end)
 
 describe("texts for people", function ()
+  it("take what steers a terminal out of foreign text", function ()
+    assert.equal("at http://x:1 now\tgo",
+      text.plain("at \27[1m\27[32mhttp://x:1\27[39m\27[22m now\tgo\7\r"))
+    assert.equal("ab", text.plain("a\27]0;title\7b"))
+    assert.equal("ab", text.plain("a\27]8;;http://x\27\\b"))
+    assert.equal("é ✓", text.plain("é ✓"))
+  end)
+
   it("are short and exact", function ()
     assert.equal("7s", text.elapsed(7.2))
     assert.equal("3m12s", text.elapsed(192))

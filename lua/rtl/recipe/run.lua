@@ -6,6 +6,7 @@ local err = require "rtl.err"
 local failure = require "rtl.recipe.failure"
 local fs = require "rtl.fs"
 local load_file = require "rtl.recipe.load"
+local plain = require("rtl.recipe.text").plain
 local plan = require "rtl.plan"
 local record = require "rtl.recipe.record"
 local state = require "rtl.recipe.state"
@@ -136,7 +137,7 @@ end
 
 --- A line of somebody's log.
 function Run:log(text)
-  self.bus:emit { type = "log", text = text }
+  self.bus:emit { type = "log", text = plain(text) }
 end
 
 --- Raises an error with the fields of rtl.err.new; `exit` names the exit code.

@@ -20,6 +20,12 @@ function M.cut(text, width)
   return text:sub(1, stop - 1) .. "…"
 end
 
+--- A foreign text without what would steer a terminal: colours, cursor movements, titles, bells.
+function M.plain(text)
+  text = text:gsub("\27%[[0-?]*[ -/]*[@-~]", ""):gsub("\27%][^\7\27]*\27?[\7\\]?", "")
+  return (text:gsub("[\0-\8\11-\31\127]", ""))
+end
+
 --- Seconds as a stop-watch shows them: 7s, 3m12s, 1h04m.
 function M.elapsed(seconds)
   local s = math.tointeger(math.floor(seconds + 0.5))
