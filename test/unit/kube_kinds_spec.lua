@@ -1,6 +1,7 @@
 local context = require "rtl.plan.context"
 local err = require "rtl.err"
 local gpu_nodes = require "rtl.kinds.gpu_nodes"
+local kube = require "rtl.kinds.kube"
 local load_balancer = require "rtl.kinds.load_balancer"
 local namespace = require "rtl.kinds.namespace"
 local ray_cluster = require "rtl.kinds.ray_cluster"
@@ -182,5 +183,24 @@ describe("the Kubernetes kinds", function ()
     assert.is_nil(gone)
     assert.equal("RTL-NET-002", failure.code)
     assert.same({}, task.run(load_balancer.find_inside, context_of(client), FOUND))
+  end)
+end)
+
+describe("why a pod is not ready", function ()
+  local function reason(status)
+    status.conditions = { { type = "Ready", status = "False" } }
+    return kube.pod_reason { metadata = { name = "p" }, status = status }
+  end
+
+  it("is what its containers wait for, or what ended them before", function ()
+    assert.equal("a: no such image", reason { phase = "Pending", containerStatuses = { { name = "a",
+      state = { waiting = { reason = "ErrImagePull", message = "no such image" } } } } })
+    assert.equal("a was started again 5 times; it ended with Error (exit code 1)",
+      reason { phase = "Running", containerStatuses = { { name = "a", restartCount = 5,
+        state = { running = {} }, lastState = { terminated = { reason = "Error", exitCode = 1 } } }
+      } })
+    assert.equal("Running", reason { phase = "Running" })
+    assert.is_nil(kube.pod_reason { metadata = {}, status = { phase = "Running",
+      conditions = { { type = "Ready", status = "True" } } } })
   end)
 end)

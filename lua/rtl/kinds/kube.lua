@@ -132,6 +132,17 @@ local function waiting_reason(status)
   end
 end
 
+-- A container that runs now but was started again: what ended it before.
+local function restart_reason(status)
+  for _, container in ipairs(status.containerStatuses or {}) do
+    local last = (container.lastState or {}).terminated
+    if last and (container.restartCount or 0) > 0 then
+      return ("%s was started again %d times; it ended with %s (exit code %s)"):format(
+        container.name, container.restartCount, last.reason or "an error", last.exitCode)
+    end
+  end
+end
+
 --- Why a pod is not ready, as a text; nil when it is.
 function M.pod_reason(pod)
   local status = pod.status or {}
@@ -142,7 +153,7 @@ function M.pod_reason(pod)
       return nil
     end
   end
-  return waiting_reason(status) or status.reason or status.phase or "not started"
+  return waiting_reason(status) or restart_reason(status) or status.reason or status.phase or "not started"
 end
 
 --- The first reason among the pods with these labels: "pod NAME: reason", or nil.
