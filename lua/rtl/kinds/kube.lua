@@ -153,7 +153,8 @@ function M.pod_reason(pod)
       return nil
     end
   end
-  return waiting_reason(status) or restart_reason(status) or status.reason or status.phase or "not started"
+  return waiting_reason(status) or restart_reason(status) or status.reason or status.phase
+    or "not started"
 end
 
 --- The first reason among the pods with these labels: "pod NAME: reason", or nil.
