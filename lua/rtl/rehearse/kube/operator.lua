@@ -188,10 +188,12 @@ local function remove_dead(kube, list)
   end
 end
 
+-- The head's name is fixed: a new one comes when the old one is gone.
 local function make_head(kube, cluster, list)
   if #in_group(list, "headgroup") > 0 then return end
   local name = cluster.metadata.name:sub(1, 50) .. "-head"
-  owned.make_pod(kube, cluster, cluster.spec.headGroupSpec.template, owned.name(kube, name),
+  if kube.store:get(kube.pods, cluster.metadata.namespace, name) then return end
+  owned.make_pod(kube, cluster, cluster.spec.headGroupSpec.template, name,
                  prepare(cluster, cluster.spec.headGroupSpec, "head"))
 end
 
@@ -199,7 +201,7 @@ local function make_workers(kube, cluster, list, environment)
   local inject = environment.ENABLE_INIT_CONTAINER_INJECTION ~= "false"
   for _, group in ipairs(cluster.spec.workerGroupSpecs or {}) do
     local have, wanted = in_group(list, group.groupName), group.replicas or 0
-    local name = ("%s-%s-worker"):format(cluster.metadata.name:sub(1, 50), group.groupName)
+    local name = ("%s-%s"):format(cluster.metadata.name, group.groupName):sub(1, 50) .. "-worker"
     for _ = #have + 1, wanted do
       owned.make_pod(kube, cluster, group.template, owned.name(kube, name),
                      prepare(cluster, group, "worker", inject))
