@@ -215,6 +215,67 @@ describe("the verdict of an EFA log", function ()
     assert.equal("EDGES_NOT_SEEN", class(verdict))
   end)
 
+  it("is UNKNOWN where one node, or a rank that shows no edge, is silent", function ()
+    for _, silent in ipairs { { 3, 4 }, { 2 } } do
+      local files = ring(EFA_STYLES.new, 2, 2)
+      for _, i in ipairs(silent) do files[i].text = "" end
+      local verdict = nccl.classify(files)
+      assert.equal("UNKNOWN", verdict.verdict)
+      assert.equal("EDGES_NOT_SEEN", class(verdict))
+    end
+  end)
+
+  it("is UNKNOWN where two silent nodes have a rank each at an edge", function ()
+    local files = ring(EFA_STYLES.new, 4, 1)
+    files[2].text, files[4].text = "", ""
+    for _, i in ipairs { 1, 3 } do
+      files[i].text = files[i].text .. "\nx:1:1 [0] NCCL INFO y [repeated 3x across cluster]"
+    end
+    assert.equal("EDGES_NOT_SEEN", class(nccl.classify(files)))
+  end)
+
+  it("is UNKNOWN where the ends of one of its edges did not connect", function ()
+    local verdict = nccl.classify(ring(EFA_STYLES.new, 4, 1, function (rank, lines)
+      if rank < 2 then lines[#lines] = nil end
+      return lines
+    end))
+    assert.equal("NOT_CONNECTED", class(verdict))
+  end)
+
+  it("is MIXED where a rank inside of a node took sockets", function ()
+    local verdict = nccl.classify(ring(EFA_STYLES.new, 2, 3, function (rank, lines)
+      if rank == 1 then lines[3] = lines[3]:gsub("Libfabric", "Socket") end
+      return lines
+    end))
+    assert.equal("MIXED", verdict.verdict)
+  end)
+
+  it("is MIXED where a process names another provider, or took sockets, as well", function ()
+    for _, line in ipairs { "NET/OFI Selected provider is tcp, fabric is x (found 1 nics)",
+      "Using network Socket" } do
+      local verdict = nccl.classify(ring(EFA_STYLES.new, 2, 1, function (rank, lines)
+        if rank == 1 then table.insert(lines, 1, (lines[1]:gsub("INFO .*", "INFO " .. line))) end
+        return lines
+      end))
+      assert.equal("MIXED", verdict.verdict)
+    end
+  end)
+
+  it("is TCP where the provider is efa and the channels are sockets", function ()
+    local verdict = nccl.classify(ring({ network = "Socket", suffix = "",
+      provider = EFA_STYLES.new.provider }, 2, 1))
+    assert.equal("TCP", verdict.verdict)
+  end)
+
+  it("is not NOT_APPLICABLE while a communicator does not say on how many nodes it is", function ()
+    local verdict = nccl.classify(ring(EFA_STYLES.new, 1, 2, function (rank, lines)
+      table.insert(lines, 1, (lines[4]:gsub("comm 0x%x+", "comm 0x77")
+        :gsub("nranks %d+", "nranks 8"):gsub("0xabc", "0xdef")))
+      return rank == 0 and lines or { lines[1] }
+    end))
+    assert.equal("UNKNOWN", verdict.verdict)
+  end)
+
   it("is UNKNOWN while nothing connected: channel lines only announce", function ()
     local verdict = nccl.classify(ring(EFA_STYLES.new, 2, 1, function (_, lines)
       lines[#lines] = nil
@@ -330,6 +391,30 @@ describe("the counters", function ()
       nodes = { { name = "a", before = cut, after = reading(50, 1) } } }.state)
   end)
 
+  it("are unknown where Ethernet's or the received bytes are missing", function ()
+    local function without(what)
+      local function text(n)
+        return ("efa/a/1/tx_bytes %d\nefa/a/1/rx_bytes %d\nnet/e/tx_bytes 1\nend\n")
+          :format(n, n):gsub(what .. " %d+", what .. " -")
+      end
+      return nccl.counters.judge { expected_bytes = 1000, nodes = {
+        { name = "a", before = nccl.counters.parse(text(0)),
+          after = nccl.counters.parse(text(1000)) } } }.state
+    end
+    assert.equal("as_expected", without("nothing"))
+    assert.equal("unknown", without("net/e/tx_bytes"))
+    assert.equal("unknown", without("rx_bytes"))
+  end)
+
+  it("are flat where a node sent over EFA and got nothing by it", function ()
+    local before = nccl.counters.parse(
+      "efa/a/1/tx_bytes 0\nefa/a/1/rx_bytes 0\nnet/e/tx_bytes 0\nend\n")
+    local after = nccl.counters.parse(
+      "efa/a/1/tx_bytes 1000\nefa/a/1/rx_bytes 9\nnet/e/tx_bytes 0\nend\n")
+    assert.equal("flat", nccl.counters.judge { expected_bytes = 1000,
+      nodes = { { name = "a", before = before, after = after } } }.state)
+  end)
+
   it("are as good as the worst node", function ()
     local judged = nccl.counters.judge { expected_bytes = 1000, nodes = {
       { name = "a", before = reading(0, 0), after = reading(1000, 0) },
@@ -375,6 +460,20 @@ describe("the joined verdict", function ()
       assert.equal(case[6], joined.ok)
     end)
   end
+
+  it("is UNKNOWN where fewer nodes were read than took part", function ()
+    local facts = { log = { verdict = "EFA", nodes = 2 },
+      counters = { state = "as_expected", nodes = { { name = "a" } } } }
+    assert.equal("UNKNOWN", nccl.join(facts).verdict)
+    facts.counters.nodes[2] = { name = "b" }
+    assert.equal("EFA", nccl.join(facts).verdict)
+  end)
+
+  it("is UNKNOWN for a job that says it did without NCCL, whatever lies in its folder", function ()
+    local joined = nccl.join { log = efa, proof = "log", unused = true }
+    assert.equal("UNKNOWN", joined.verdict)
+    assert.equal("NOT_USED", joined.cause.class)
+  end)
 
   it("is lowered by bandwidth, never raised", function ()
     local facts = { log = efa, counters = { state = "as_expected" },

@@ -31,15 +31,18 @@ local function common_provider(job)
   return common
 end
 
--- The process of each rank: "COMM|RANK" → process.
+-- The process of each rank: "COMM|RANK" → process; and how many ranks of each communicator spoke.
 local function rank_processes(job)
-  local processes = {}
+  local processes, heard = {}, {}
   for _, process in ipairs(job.process_list) do
     for _, comm in ipairs(process.comms) do
-      if comm.id and comm.rank then processes[comm.id .. "|" .. comm.rank] = process end
+      local key = comm.id and comm.rank and comm.id .. "|" .. comm.rank
+      if key and not processes[key] then
+        processes[key], heard[comm.id] = process, (heard[comm.id] or 0) + 1
+      end
     end
   end
-  return processes
+  return processes, heard
 end
 
 -- An end whose own channel lines are missing still says which network its process took.
@@ -54,7 +57,7 @@ local function judge_edges(job)
     end
     for _, rank in ipairs { edge.src, edge.dst } do
       local process = ranks[edge.comm .. "|" .. rank]
-      if process and process.network then edge.networks[process.network] = true end
+      for network in pairs(process and process.networks or {}) do edge.networks[network] = true end
     end
   end
 end
@@ -65,13 +68,21 @@ local function count(set)
   return n
 end
 
--- Whether each communicator that has edges shows one into and one out of each of its nodes.
+-- Whether every rank of an edge's communicator has said something. Ray's merged lines leave out
+-- what other ranks said alike; then it can't be asked.
+local function all_heard(job, edge, heard)
+  return job.partial or not edge.ranks or (heard[edge.comm] or 0) >= edge.ranks
+end
+
+-- The communicator that does not show an edge into and one out of each of its nodes, or has a rank
+-- that said nothing; nil where all is seen.
 local function uncovered(job)
-  local ranks, seen = rank_processes(job), {}
-  -- As far as its own log says, which node a rank lives on.
+  local ranks, heard = rank_processes(job)
+  local seen = {}
+  -- Which node a rank lives on, by its own log. The silent may all share one.
   local function node(comm, rank)
     local process = ranks[comm .. "|" .. rank]
-    return process and (process.hostid or process.host) or "rank " .. rank
+    return process and (process.hostid or process.host) or "?"
   end
   for _, edge in ipairs(job.edge_list) do
     local comm = seen[edge.comm] or { out = {}, into = {}, nodes = edge.nodes, id = edge.comm }
@@ -81,6 +92,7 @@ local function uncovered(job)
     end
     edge.src_node, edge.dst_node = node(edge.comm, edge.src), node(edge.comm, edge.dst)
     comm.out[edge.src_node], comm.into[edge.dst_node] = true, true
+    if not all_heard(job, edge, heard) then return comm end
   end
   for _, comm in ipairs(seen) do
     local wanted = comm.nodes or 2
@@ -124,18 +136,20 @@ local FATAL = { DUPLICATE_GPU = true, NO_INTERFACE = true, CUDA_FAILED = true,
 local REFUSED = { PIN_REFUSED = true, DUPLICATE_GPU = true, NO_INTERFACE = true,
   CUDA_FAILED = true, VERSION_MISMATCH = true }
 
--- Facts about communicators: the most nodes, whether any began and never came up.
+-- Facts about communicators: the most nodes, whether any did not say how many it has, whether any
+-- began and never came up.
 local function shape(job)
-  local most, seen, unfinished, plugin_up = 0, false, false, false
+  local most, seen, unknown, unfinished, plugin_up = 0, false, false, false, false
   for _, process in ipairs(job.process_list) do
     plugin_up = plugin_up or process.plugin_up or false
     for _, comm in ipairs(process.comms) do
       seen = seen or comm.nodes ~= nil
+      unknown = unknown or not comm.nodes and (comm.ranks or 2) > 1
       most = math.max(most, comm.nodes or 0)
       unfinished = unfinished or (comm.started and not comm.complete and not comm.nodes)
     end
   end
-  return { nodes = most, seen = seen, unfinished = unfinished, plugin_up = plugin_up }
+  return { nodes = most, seen = seen, unknown = unknown, unfinished = unfinished, plugin_up = plugin_up }
 end
 
 local function networks_used(job)
@@ -156,7 +170,7 @@ end
 local function without_edges(job, causes)
   local facts = shape(job)
   if has_class(causes, REFUSED) then return "UNKNOWN" end
-  if facts.seen and facts.nodes == 1 then return "NOT_APPLICABLE" end
+  if facts.seen and facts.nodes == 1 and not facts.unknown then return "NOT_APPLICABLE" end
   if facts.unfinished then
     return "UNKNOWN", cause("INIT_UNFINISHED", "RTL-NCCL-017")
   end
@@ -170,15 +184,31 @@ local function without_edges(job, causes)
   return "UNKNOWN", count(used) == 0 and cause("NO_TRANSPORT_LINES", "RTL-NCCL-016") or nil
 end
 
--- Every process that carries an edge says that its rings or trees connected, or its peer does.
+-- Of each edge, one end says that its rings or trees connected.
 local function connected(job)
+  for _, edge in ipairs(job.edge_list) do
+    local said = false
+    for _, e in ipairs(edge.ends) do said = said or e.process.connected end
+    if not said then return false end
+  end
+  return true
+end
+
+-- A process of a communicator over several nodes that took something else than EFA, though no edge
+-- of its own is in the log.
+local function other_way(job)
   for _, process in ipairs(job.process_list) do
-    if process.edges > 0 and process.connected then return true end
+    local far = false
+    for _, comm in ipairs(process.comms) do far = far or comm.nodes ~= 1 end
+    for network in pairs(far and process.networks or {}) do
+      if kind_of(network, process.provider or "efa") ~= "EFA" then return true end
+    end
   end
   return false
 end
 
 local function efa_verdict(job, opts, gap)
+  if other_way(job) then return "MIXED", cause("ENDS_DIFFER", "RTL-NCCL-018") end
   if gap then return "UNKNOWN", cause("EDGES_NOT_SEEN", "RTL-NCCL-020") end
   if not connected(job) then return "UNKNOWN", cause("NOT_CONNECTED", "RTL-NCCL-027") end
   for _, process in ipairs(job.process_list) do
@@ -250,7 +280,8 @@ end
 -- Returns a table: verdict ("EFA", "DEGRADED", "TCP", "OTHER", "MIXED", "UNKNOWN" or
 -- "NOT_APPLICABLE"), weak (true where only hints spoke), cause ({class, code, evidence} or nil),
 -- causes, evidence (array of {file, line, text}), edges, provider, network, nccl_version,
--- plugin_version, gdr, partial, lines (NCCL lines read).
+-- plugin_version, gdr, partial, lines (NCCL lines read), nodes (the most of a communicator; 0 where
+-- none said it).
 function M.classify(files, opts)
   opts = opts or {}
   local job = job_reader.read(files)
@@ -271,6 +302,7 @@ function M.classify(files, opts)
     evidence = job.evidence, edges = edges_for_reader(job), gdr = any_gdr(job),
     provider = common_provider(job), network = first_network(job),
     nccl_version = job.nccl_version, plugin_version = job.plugin_version, lines = job.lines,
+    nodes = shape(job).nodes,
   }
 end
 

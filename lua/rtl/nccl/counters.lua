@@ -6,7 +6,7 @@
 
 local M = {}
 
--- Growth of EFA's tx_bytes below this share of the bytes expected is short of it; below FLAT of
+-- Growth of EFA's tx_bytes or rx_bytes below this share of the bytes expected is short of it; below FLAT of
 -- them nothing to speak of went over EFA. The margins leave room for headers, acknowledgements
 -- and for what a job sends before the first reading.
 local ENOUGH, FLAT = 0.8, 0.05
@@ -82,13 +82,18 @@ local function judge_node(node, expected)
   result.efa_tx = growth(node.before.efa, node.after.efa, "tx_bytes")
   result.efa_rx = growth(node.before.efa, node.after.efa, "rx_bytes")
   result.net_tx = growth(node.before.net, node.after.net, "tx_bytes")
-  if not result.efa_tx or not expected or expected <= 0 then
+  if not result.efa_tx or not result.efa_rx or not expected or expected <= 0 then
     result.state = "unknown"
-  elseif result.efa_tx < FLAT * expected then
+    return result
+  end
+  local carried = math.min(result.efa_tx, result.efa_rx)
+  if carried < FLAT * expected then
     result.state = "flat"
-  elseif result.net_tx and result.net_tx > ELSEWHERE * expected then
+  elseif not result.net_tx then
+    result.state = "unknown"
+  elseif result.net_tx > ELSEWHERE * expected then
     result.state = "elsewhere"
-  elseif result.efa_tx < ENOUGH * expected then
+  elseif carried < ENOUGH * expected then
     result.state = "short"
   else
     result.state = "as_expected"
@@ -101,7 +106,7 @@ local ORDER = { "flat", "elsewhere", "unknown", "short", "as_expected" }
 
 --- Judges the readings around a job.
 -- `facts`: nodes (array of {name, before, after}, readings as from M.parse, nil where there is
--- none) and expected_bytes (integer: what each node should have sent to other nodes; nil when it is
+-- none) and expected_bytes (integer: what each node should have sent to other nodes, and got; nil when it is
 -- not known). Returns {state = "as_expected"|"short"|"unknown"|"elsewhere"|"flat", nodes = array of
 -- {name, state, efa_tx, efa_rx, net_tx} (bytes)}.
 function M.judge(facts)

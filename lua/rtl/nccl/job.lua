@@ -19,7 +19,7 @@ function Job:process(line, file)
   local key = line.pid and (line.host or "?") .. ":" .. line.pid or "file " .. file
   local process = self.processes[key]
   if not process then
-    process = { key = key, host = line.host, comms = {}, edges = 0 }
+    process = { key = key, host = line.host, comms = {}, networks = {}, edges = 0 }
     self.processes[key] = process
     self.process_list[#self.process_list + 1] = process
   end
@@ -56,7 +56,7 @@ function Job:edge(process, comm, src, dst)
   local edge = self.edges[key]
   if not edge then
     edge = { comm = comm and comm.id or "?", nodes = comm and comm.nodes, src = src, dst = dst,
-      ends = {}, channels = 0 }
+      ranks = comm and comm.id and comm.ranks, ends = {}, channels = 0 }
     self.edges[key] = edge
     self.edge_list[#self.edge_list + 1] = edge
   end
@@ -66,8 +66,9 @@ function Job:edge(process, comm, src, dst)
 end
 
 local HANDLERS = {
+  -- Of two that a process names, the one that is not efa counts.
   { "^NET/OFI Selected [Pp]rovider is ([^%s,]+)(.*)$", function (_, process, provider, rest)
-    process.provider = provider
+    if not process.provider or process.provider == "efa" then process.provider = provider end
     process.nics = tonumber(rest:match("found (%d+) nics")) or process.nics
   end },
   { "^NET/OFI Initializing aws%-ofi%-nccl (%S+)", function (job, process, version)
@@ -76,7 +77,10 @@ local HANDLERS = {
   { "^NCCL version (%S+)", function (job, _, version)
     job.nccl_version = job.nccl_version or version
   end },
-  { "^Using network (.-)%s*$", function (_, process, network) process.network = network end },
+  { "^Using network (.-)%s*$", function (_, process, network)
+    process.network = network
+    process.networks[network] = true
+  end },
   { "^Initialized NET plugin (.-)%s*$", function (_, process, network)
     if PLUGIN_NETWORKS[network] then process.plugin_up = true end
   end },

@@ -28,6 +28,15 @@ function M.passes(verdict, transport)
   return transport == "any" or PASS[verdict] or false
 end
 
+-- What the counters say; nothing, where fewer nodes were read than took part.
+local function counted(facts)
+  local counters, nodes = facts.counters, facts.log.nodes
+  if not counters then return "unknown" end
+  local few = nodes and counters.nodes and #counters.nodes < nodes
+  if few and counters.state == "as_expected" then return "unknown" end
+  return counters.state
+end
+
 --- Joins the witnesses.
 -- `facts`: log (from rtl.nccl.classify), counters (from rtl.nccl.counters.judge, or nil: none were
 -- read), bandwidth ({degraded = boolean} or nil), transport ("efa", the default, or "any"), proof
@@ -39,13 +48,14 @@ function M.join(facts)
   local log = facts.log
   local verdict, cause = log.verdict, log.cause
   if verdict == "EFA" or verdict == "DEGRADED" then
-    local state = facts.counters and facts.counters.state or "unknown"
-    verdict, cause = BY_COUNTERS[state](log, facts.proof or "counters")
+    verdict, cause = BY_COUNTERS[counted(facts)](log, facts.proof or "counters")
     if verdict == "EFA" and facts.bandwidth and facts.bandwidth.degraded then
       verdict, cause = "DEGRADED", facts.bandwidth.cause
     end
   end
-  if facts.unused and verdict == "UNKNOWN" then cause = own("NOT_USED", "RTL-NCCL-029") end
+  if facts.unused and (verdict == "UNKNOWN" or PASS[verdict]) then
+    verdict, cause = "UNKNOWN", own("NOT_USED", "RTL-NCCL-029")
+  end
   return { verdict = verdict, cause = cause, ok = M.passes(verdict, facts.transport), log = log,
     counters = facts.counters }
 end
