@@ -25,12 +25,15 @@ end
 
 -- The counters of each node, as the two readings were saved: NODE.before, NODE.after.
 local function counters_of(record)
-  local nodes, before, after = {}, {}, {}
+  local nodes, before, after, seen = {}, {}, {}, {}
   for _, file in ipairs(read_tree(fs.join(record, "counters"), "", {})) do
     local node, when = file.name:match("^(.*)%.(%a+)$")
+    if node and not seen[node] then
+      nodes[#nodes + 1], seen[node] = node, true
+    end
     if when == "before" then
-      nodes[#nodes + 1], before[node] = node, file.text
-    else
+      before[node] = file.text
+    elseif node then
       after[node] = file.text
     end
   end
@@ -46,16 +49,17 @@ return {
     if not known then
       run:fail { code = "RTL-STEP-009", message = "no job of this deployment was judged yet" }
     end
-    local job = { files = read_tree(fs.join(known.record, "nccl"), "", {}),
+    local record = fs.join(run.record.folder, "runs", known.run)
+    local job = { files = read_tree(fs.join(record, "nccl"), "", {}),
       result = known.result or {} }
-    job.nodes, job.before, job.after = counters_of(known.record)
+    job.nodes, job.before, job.after = counters_of(record)
     local found = verdict.of(ray_job.join(run, job))
     found.exit = verdict.exit(found, known.status)
     run:verdict(found)
     local lines = report.verdict(found)
     lines[#lines + 1] = "Job      " .. report.job { id = known.id, status = known.status,
       seconds = known.seconds, text = "at " .. known.at }
-    lines[#lines + 1] = "Record   " .. known.record
+    lines[#lines + 1] = "Record   " .. record
     report.world(lines)
     run:emit { type = "text", lines = lines }
   end,

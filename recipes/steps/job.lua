@@ -41,8 +41,9 @@ local function finish(run, found, id, submitted)
   run.outcome.running = id
   local job = ray_job.follow(run, found.jobs, id)
   run.outcome.running = nil
-  job.id, job.digest, job.nodes, job.env = id, found.digest, ray_job.nodes(run), submitted.env
-  job.before = submitted.before
+  job.id, job.digest, job.nodes, job.env = id, found.digest, ray_job.nodes(run, submitted.before),
+    submitted.env
+  job.before, job.submitted_by = submitted.before, submitted.run
   job.after = read_counters(run, job.nodes, "after")
   job.result = ray_job.result(job.log)
   return job
@@ -55,11 +56,11 @@ local function perform(run, found)
   local pin = worker and pin_of(run, worker)
   local before = read_counters(run, ray_job.nodes(run), "before")
   local env = ray_job.environment(run, id, pin)
-  assert(run.record:remember("submitted", { id = id, digest = found.digest, before = before,
-    env = env }))
+  local submitted = { id = id, digest = found.digest, before = before, env = env, run = run.id }
+  assert(run.record:remember("submitted", submitted))
   ray_job.submit(run, found.head, found.jobs, id, script_text(run), env)
   run:emit { type = "job", id = id, status = pin and "submitted, pinned to " .. pin or "submitted" }
-  return finish(run, found, id, { before = before, env = env })
+  return finish(run, found, id, submitted)
 end
 
 local function report(run, job)
@@ -79,11 +80,19 @@ end
 
 local RUNNING = { PENDING = true, RUNNING = true }
 
--- The verdict of the job if it ended well before, from the record; nil when it must run (again).
-local function ended_well(run, id, info)
-  local known = run.record:recall("job")
-  local same = known and known.id == id and known.verdict
-  return info and info.status == "SUCCEEDED" and not run.settings.again and same and known or nil
+-- What is known of the newest job's end, from the record. A cluster made anew counts its jobs from
+-- one again: a verdict is this job's only if it is of the run that submitted it.
+local function judged(run, found)
+  local known, submitted = run.record:recall("job"), found.submitted
+  local same = known and known.id == found.id and known.digest == found.digest
+    and not (submitted and submitted.id == known.id and submitted.run ~= known.submitted_by)
+  return same and known or nil
+end
+
+-- The verdict of the job if it ended well before; nil when it must run (again).
+local function ended_well(run, found)
+  local well = found.info and found.info.status == "SUCCEEDED" and not run.settings.again
+  return well and found.judged and found.judged.verdict and found.judged or nil
 end
 
 -- Whether the newest job was submitted by a run that did not live to see its end.
@@ -99,9 +108,9 @@ local function look(run)
   local found = { head = head, jobs = pods.jobs(run, head) }
   found.digest = ray_job.digest(run, script_text(run))
   found.id, found.info, found.next_id = ray_job.find(run, found.jobs, found.digest)
-  found.known = ended_well(run, found.id, found.info)
   found.submitted = run.record:recall("submitted")
-  found.judged = (run.record:recall("job") or {}).id == found.id
+  found.judged = judged(run, found)
+  found.known = ended_well(run, found)
   return found
 end
 

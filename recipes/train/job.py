@@ -6,6 +6,7 @@ Its settings come in RTL_JOB (JSON); its last line is `RTL-RESULT {json}`.
 """
 import json
 import os
+import shutil
 import socket
 import sys
 import time
@@ -59,11 +60,15 @@ def has_cuda_cluster():
 
 
 def make_folders():
-    """Makes the folder of NCCL's files on every node: NCCL opens its file before any of our code."""
+    """Makes the folder of NCCL's files on every node: NCCL opens its file before any of our code.
+
+    What another job of the same id left there goes first: it would be judged as this one's.
+    """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     @ray.remote(num_cpus=0)
     def make():
+        shutil.rmtree(FOLDER, ignore_errors=True)
         os.makedirs(FOLDER, exist_ok=True)
 
     nodes = [n["NodeID"] for n in ray.nodes() if n["Alive"]]

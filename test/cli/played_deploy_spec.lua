@@ -28,6 +28,24 @@ describe("a played deploy", function ()
     assert.matches("Verdict  EFA", ran.stdout, 1, true)
     assert.matches("not submitted again", play({ "--rehearse", "recipes/deploy.lua" }).stdout, 1,
       true)
+    -- A verdict of another job that had this id, in a cluster that was made before this one.
+    local path = fs.join(folder, "job.json")
+    local job = assert(json.decode(assert(fs.read(path))))
+    job.submitted_by, job.verdict.text = "another run", "of long ago"
+    assert(fs.write(path, json.encode(job)))
+    ran = play { "--rehearse", "recipes/deploy.lua" }
+    assert.is_nil(ran.stdout:find("of long ago", 1, true))
+    assert.matches("was submitted by an earlier run: following it", ran.stdout, 1, true)
+  end)
+
+  it("is judged again from its record when the state folder was moved", function ()
+    local before = fs.join(state, "before")
+    assert.equal(0, program.rtl({ "--rehearse", "recipes/deploy.lua" }, { state = before }).status)
+    assert(fs.rename(before, fs.join(state, "after")))
+    local ran = program.rtl({ "--rehearse", "recipes/verify.lua" },
+      { state = fs.join(state, "after") })
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    assert.matches("Verdict  EFA", ran.stdout, 1, true)
   end)
 
   it("into a given VPC uses it, and never deletes it", function ()

@@ -102,10 +102,13 @@ describe("a job's files", function ()
     local ranks = ray_job.environments {
       { name = "b/rank-1.json", text = '{"rank":1,"env":{"NCCL_NET":"Libfabric"}}' },
       { name = "a/rank-0.json", text = '{"rank":0,"env":{}}' },
-      { name = "a/x.log", text = "" },
+      { name = "a/x.log", text = "" }, { name = "a/rank-2.json", text = "5" },
+      { name = "a/rank-3.json", text = '{"rank":"x","env":{}}' },
+      { name = "a/rank-4.json", text = '{"rank":4}' },
     }
     assert.same({ 0, 1 }, { ranks[1].rank, ranks[2].rank })
     assert.equal("Libfabric", ranks[2].env.NCCL_NET)
+    assert.equal(2, #ranks)
   end)
 end)
 
@@ -155,6 +158,25 @@ describe("a job's own result", function ()
     local log = "step 1\nRTL-RESULT {\"ok\":false}\nnoise\nRTL-RESULT {\"ok\":true,\"nodes\":2}\n"
     assert.same({ ok = true, nodes = 2 }, ray_job.result(log))
     assert.same({}, ray_job.result("nothing\n"))
+  end)
+
+  it("is nothing where a script prints another thing after the word", function ()
+    for _, said in ipairs { "5", "null", "\"x\"", "{", "[1" } do
+      assert.same({}, ray_job.result("RTL-RESULT " .. said .. "\n"))
+    end
+    for _, bytes in ipairs { "\"many\"", "null", "{}", "1.5" } do
+      local said = ray_job.result("RTL-RESULT {\"ok\":true,\"bytes_per_node\":" .. bytes .. "}\n")
+      assert.same({ ok = true }, said)
+    end
+  end)
+end)
+
+describe("the nodes of a job", function ()
+  it("are those of the workers and those that were read before it", function ()
+    local run = run_over({ { type = "worker", name = "a", node = "n2" },
+      { type = "worker", name = "b", node = "n2" } })
+    assert.same({ "n2" }, ray_job.nodes(run))
+    assert.same({ "n1", "n2" }, ray_job.nodes(run, { n1 = "text" }))
   end)
 end)
 

@@ -182,23 +182,29 @@ function M.follow(run, jobs, id)
   return { info = info, log = table.concat(log), files = files, seconds = clock.mono() - began }
 end
 
---- What the job said of itself in its last line, or an empty table.
+--- What the job said of itself in its last line, or an empty table. A script of the operator's may
+-- print what it likes: a number of bytes that is none is left out.
 function M.result(log)
   local text
   for line in log:gmatch("[^\n]+") do text = line:match("RTL%-RESULT (.*)$") or text end
-  return text and json.decode(text) or {}
+  local said = text and json.decode(text)
+  if type(said) ~= "table" then return {} end
+  if math.type(said.bytes_per_node) ~= "integer" then said.bytes_per_node = nil end
+  return said
 end
 
---- The names of the nodes that the Ray workers run on, sorted.
-function M.nodes(run)
+--- The names of the nodes that the Ray workers run on, and of those in `more` (a table by node: a
+-- worker may be gone at the job's end), sorted.
+function M.nodes(run, more)
   local names, seen = {}, {}
-  for _, pod in ipairs(pods.list(run, "worker")) do
-    local node = pod.spec.nodeName
+  local function add(node)
     if node and not seen[node] then
       seen[node] = true
       names[#names + 1] = node
     end
   end
+  for node in pairs(more or {}) do add(node) end
+  for _, pod in ipairs(pods.list(run, "worker")) do add(pod.spec.nodeName) end
   table.sort(names)
   return names
 end
@@ -218,7 +224,8 @@ function M.environments(files)
   local ranks = {}
   for _, file in ipairs(files) do
     local note = file.name:match("rank%-%d+%.json$") and json.decode(file.text)
-    if note then ranks[#ranks + 1] = note end
+    local whole = type(note) == "table" and math.type(note.rank) == "integer"
+    if whole and type(note.env) == "table" then ranks[#ranks + 1] = note end
   end
   table.sort(ranks, function (a, b) return a.rank < b.rank end)
   return ranks
@@ -266,7 +273,7 @@ function M.keep(run, job)
     run:save(("counters/%s.after"):format(node), job.after[node] or "")
   end
   run.record:remember("job", { id = job.id, digest = job.digest, status = job.info.status,
-    run = run.id, record = run.record.dir, seconds = job.seconds, verdict = job.verdict,
+    run = run.id, submitted_by = job.submitted_by, seconds = job.seconds, verdict = job.verdict,
     result = job.result, at = clock.iso(clock.utc()) })
 end
 
