@@ -72,6 +72,7 @@ end
 return {
   title = "Teardown of a Ray Train deployment",
   settings = { "settings" },
+  options = { "plan", "exit-code" },
 
   action = function (run)
     run:connect()

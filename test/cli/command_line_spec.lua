@@ -59,6 +59,39 @@ describe("the command line", function ()
     assert.matches("takes no words, and 'tomorrow' was given", ran.stderr, 1, true)
   end)
 
+  it("refuses options that a recipe without steps would not heed", function ()
+    for _, words in ipairs { { "teardown", "--only", "job" }, { "status", "--plan" },
+      { "verify", "--exit-code" } } do
+      local ran = rtl(table.unpack(words))
+      assert.equal(2, ran.status, words[1])
+      assert.matches(("%s takes no %s"):format(words[1], words[2]), ran.stderr, 1, true)
+      local page = rtl("help", words[1]).stdout
+      assert.is_nil(page:find(words[2] .. " ", 1, true), words[1])
+      assert.matches("--json", page, 1, true)
+    end
+    assert.matches("--exit-code", rtl("help", "teardown").stdout, 1, true)
+  end)
+
+  it("names the nearest instance type, without a traceback", function ()
+    for setting, wrong in pairs { ["--gpu-type"] = "p5.48xlrge", ["--system-type"] = "m7i.xlrge" } do
+      local dir = fs.temp_dir("rtl-cli-")
+      local ran = program.rtl({ "--rehearse", "deploy", "--plan", setting, wrong }, { state = dir })
+      assert.equal(2, ran.status)
+      assert.matches(("(did you mean '%s'?)"):format(wrong:gsub("xlrge", "xlarge")), ran.stderr, 1,
+        true)
+      assert.is_nil(ran.stderr:find("traceback", 1, true))
+      fs.remove_tree(dir)
+    end
+  end)
+
+  it("has help in lines of 100 columns", function ()
+    for _, words in ipairs { { "help" }, { "help", "settings" }, { "help", "deploy" }, { "tour" } } do
+      for line in rtl(table.unpack(words)).stdout:gmatch("[^\n]+") do
+        assert.is_true(utf8.len(line) <= 100, line)
+      end
+    end
+  end)
+
   it("refuses wrong settings before it asks anybody anything", function ()
     local ran = rtl("deploy", "--gpu-count", "none", "--transport", "tcp")
     assert.equal(2, ran.status)
@@ -156,7 +189,9 @@ describe("init", function ()
       assert(fs.read(fs.join(fork, "recipes/deploy.lua"))):gsub("Ray Train on EKS", "Our cluster"))
     assert.matches("1 changed", program.rtl({ "doctor" }, { cwd = fork, state = dir }).stdout, 1,
       true)
-    assert.matches("gpu_count: 2", fs.read(fs.join(fork, "rtl.yaml")), 1, true)
+    local settings = fs.read(fs.join(fork, "rtl.yaml"))
+    assert.matches("gpu_count: 2", settings, 1, true)
+    assert.matches('kubernetes_version: "1.36"', settings, 1, true)
     local again = program.rtl { "init", fork }
     assert.equal(2, again.status)
     assert.matches("RTL-CLI-011", again.stderr, 1, true)

@@ -19,6 +19,31 @@ M.options = {
   { name = "help", short = "h", help = "show the recipe's help" },
 }
 
+-- What every recipe takes: how it speaks, and an answer to a question that it may not have.
+local EVERYWHERE = { json = true, help = true, yes = true }
+
+--- Whether a recipe heeds the runner's option `name`. One with steps heeds all; one without heeds
+-- those that it lists in its `options`.
+function M.heeds(recipe, name)
+  if EVERYWHERE[name] or #(recipe.steps or {}) > 0 then return true end
+  for _, own in ipairs(recipe.options or {}) do
+    if own == name then return true end
+  end
+  return false
+end
+
+--- Refuses options that the recipe would not heed: `--only job` would else be no limit at all.
+-- `parsed` is what parse() returned. Raises RTL-CLI-001.
+function M.check(recipe, parsed)
+  for _, option in ipairs(M.options) do
+    if parsed.options[option.name:gsub("-", "_")] and not M.heeds(recipe, option.name) then
+      error(err.new { code = "RTL-CLI-001",
+        message = ("%s takes no --%s"):format(recipe.name, option.name),
+        hint = ("rtl help %s shows what it takes"):format(recipe.name) }, 0)
+    end
+  end
+end
+
 local function option_of(word)
   for _, option in ipairs(M.options) do
     if option.name == word or option.short == word then return option end
@@ -115,13 +140,29 @@ function M.parse(words, set)
   return out
 end
 
---- Lines that describe the runner's options, for help.
-function M.describe()
+--- Lines that describe the runner's options which `recipe` heeds, for help.
+function M.describe(recipe)
   local lines = {}
   for _, option in ipairs(M.options) do
-    local short = option.short and "-" .. option.short .. ", " or "    "
-    local left = short .. "--" .. option.name .. (option.value and " " .. option.value or "")
-    lines[#lines + 1] = ("  %s %s"):format(text.pad(left, 24), option.help)
+    local asks = option.name ~= "yes" or M.heeds(recipe, "plan")
+    if M.heeds(recipe, option.name) and asks then
+      local short = option.short and "-" .. option.short .. ", " or "    "
+      local left = short .. "--" .. option.name .. (option.value and " " .. option.value or "")
+      lines[#lines + 1] = ("  %s %s"):format(text.pad(left, 24), option.help)
+    end
+  end
+  return lines
+end
+
+local WIDTH, HELP_AT = 100, 35
+
+-- "help [default]" from column HELP_AT on, in lines of WIDTH columns.
+local function setting_lines(left, declaration)
+  local default = M.default_text(declaration)
+  if declaration.unit then default = default .. " " .. declaration.unit end
+  local lines = text.wrap(("%s [%s]"):format(declaration.help, default), WIDTH - HELP_AT)
+  for i, line in ipairs(lines) do
+    lines[i] = text.pad(i == 1 and "    " .. left or "", HELP_AT) .. line
   end
   return lines
 end
@@ -136,8 +177,8 @@ function M.describe_settings(set)
     end
     local option = settings.spellings(declaration.name)
     local short = declaration.short and "-" .. declaration.short .. ", " or ""
-    lines[#lines + 1] = ("    %-30s %s [%s]"):format(short .. option, declaration.help,
-      M.default_text(declaration))
+    local shown = setting_lines(short .. option, declaration)
+    table.move(shown, 1, #shown, #lines + 1, lines)
   end
   return lines
 end

@@ -19,6 +19,14 @@ local function write(path, text)
   assert(fs.write(path, text))
 end
 
+-- A default as rtl.yaml holds it. A version is quoted: to YAML 1.30 is a number, which is 1.3.
+local function yaml_default(declaration)
+  local default = arguments.default_text(declaration)
+  if default == "none" then return '""' end
+  if declaration.type == "string" and tonumber(default) then return ('"%s"'):format(default) end
+  return default
+end
+
 local function sample_settings()
   local recipe = require("rtl.recipe.recipe").open(load_file.find("recipes/deploy.lua"))
   local lines = { "# Settings of rtl: take the '#' away to set one. `rtl help settings` says more.",
@@ -29,9 +37,9 @@ local function sample_settings()
       group = declaration.group
       lines[#lines + 1] = ("\n# ---- %s ----"):format(group or "further")
     end
-    lines[#lines + 1] = "# " .. declaration.help
-    local default = arguments.default_text(declaration)
-    lines[#lines + 1] = ("#%s: %s"):format(declaration.name, default == "none" and '""' or default)
+    local unit = declaration.unit and (" (%s)"):format(declaration.unit) or ""
+    lines[#lines + 1] = "# " .. declaration.help .. unit
+    lines[#lines + 1] = ("#%s: %s"):format(declaration.name, yaml_default(declaration))
   end
   return table.concat(lines, "\n") .. "\n"
 end

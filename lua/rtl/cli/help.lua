@@ -33,24 +33,30 @@ local function indent(block)
   return (("  " .. block):gsub("\n", "\n  "):gsub("\n  \n", "\n\n"))
 end
 
--- The first sentence, on one line of a page.
+-- The first sentence of a docstring.
 local function first_sentence(doc)
   local line = doc:match("^(.-)\n\n") or doc
   line = line:gsub("%s+", " ")
-  return text.cut(line:match("^(.-[.])%s") or line, 74)
+  return line:match("^(.-[.])%s") or line
+end
+
+-- A name and what it is, in lines of 100 columns.
+local function about(name, what, lines)
+  for i, line in ipairs(text.wrap(what, 73)) do
+    lines[#lines + 1] = ("  %-24s %s"):format(i == 1 and name or "", line)
+  end
 end
 
 local function overview()
   local lines = { (host.embedded("host/usage.txt") or ""):match("^(.-)%s*$"), "", "Recipes:" }
   for _, name in ipairs(load_file.names()) do
     local file = load_file.find(name)
-    local about = file.text:match("^%-%-%- ?([^\n]*)") or ""
-    lines[#lines + 1] = ("  %-24s %s"):format(name, about)
+    about(name, file.text:match("^%-%-%- ?([^\n]*)") or "", lines)
   end
   table.move({ "", "Modules (rtl help MODULE):" }, 1, 2, #lines + 1, lines)
   for _, entry in ipairs(M.index()) do
     if entry.name:match("^rtl%.[%w_]+$") then
-      lines[#lines + 1] = ("  %-24s %s"):format(entry.name, first_sentence(entry.text))
+      about(entry.name, first_sentence(entry.text), lines)
     end
   end
   output.lines(lines)
@@ -71,7 +77,9 @@ local function describe_steps(steps, lines)
   lines[#lines + 1] = "\nSteps:"
   for i, step in ipairs(steps) do
     lines[#lines + 1] = ("  %d  %-16s %s"):format(i, step.name, step.title)
-    if step.creates then lines[#lines + 1] = (" "):rep(22) .. "makes " .. step.creates end
+    for _, line in ipairs(step.creates and text.wrap("makes " .. step.creates, 79) or {}) do
+      lines[#lines + 1] = (" "):rep(21) .. line
+    end
   end
 end
 
@@ -82,7 +90,8 @@ function M.recipe(file)
   if recipe.words then lines[#lines + 1] = "\nWords: " .. recipe.words end
   if recipe.steps and #recipe.steps > 0 then describe_steps(recipe.steps, lines) end
   lines[#lines + 1] = "\nOptions:"
-  table.move(arguments.describe(), 1, #arguments.options, #lines + 1, lines)
+  local options = arguments.describe(recipe)
+  table.move(options, 1, #options, #lines + 1, lines)
   lines[#lines + 1] = "\nSettings: rtl help settings"
   output.lines(lines)
   return exit.done
@@ -92,8 +101,10 @@ local function settings_page()
   local file = load_file.find("deploy")
   local recipe = require("rtl.recipe.recipe").open(file)
   output.lines {
-    "Every setting is --name, RTL_NAME in the environment and a key of rtl.yaml, in that order;",
-    "then the recipe's default. (AWS_REGION counts as environment.)\n",
+    "Every setting is --name, RTL_NAME in the environment and a key of rtl.yaml (--gpu-count,",
+    "RTL_GPU_COUNT, gpu_count), in that order; then its default, here in brackets. AWS_REGION and",
+    "AWS_PROFILE count as environment. A setting that is true or false takes no value: --purge,",
+    "--no-pin.\n",
     table.concat(arguments.describe_settings(recipe.set), "\n"),
   }
   return exit.done

@@ -41,6 +41,7 @@ local function run_recipe(file, definition, words)
   local recipe = require("rtl.recipe.recipe").open(file, definition)
   local parsed = assert(require("rtl.cli.arguments").parse(words, recipe.set))
   if parsed.options.help then return require("rtl.cli.help").recipe(file) end
+  require("rtl.cli.arguments").check(recipe, parsed)
   return exit[require("rtl.recipe.runner").run(recipe, parsed)]
 end
 
