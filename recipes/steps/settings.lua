@@ -1,10 +1,20 @@
 --- Step 1: what is wanted, checked before anything is asked of the cloud.
 
 local instances = require "rtl.kinds.instances"
+local nearest = require "rtl.nearest"
 local text = require "rtl.recipe.text"
 
 local function refuse(run, message, hint)
   return run:fail { code = "RTL-STEP-001", message = message, hint = hint, exit = "refused" }
+end
+
+-- A type that the instance table lacks: its GPUs, interfaces and price would be guesses.
+local function known(run, setting)
+  local name = run.settings[setting]
+  return instances.find(name) or run:fail { code = "RTL-STEP-001", exit = "usage",
+    message = ("%s: the instance table has no type '%s'%s"):format(setting, name,
+      nearest.hint(name, instances.names())),
+    hint = "Add it in recipes/steps/settings.lua: instances.add (rtl help kinds.instances)" }
 end
 
 -- How many of the node's devices a worker gets: all of them, or as many as the setting says.
@@ -18,7 +28,8 @@ end
 -- What the rest of the recipe reckons with: the GPU type's facts, devices a worker, world size.
 local function reckon(run)
   local s, facts = run.settings, run.facts
-  local instance = instances.of(s.gpu_type)
+  local instance = known(run, "gpu_type")
+  if run:has_aws() then known(run, "system_type") end
   facts.instance = instance
   facts.gpus = share(run, s.gpus_per_node, instance.gpus, "GPUs")
   facts.efa = share(run, s.efa_per_node, instance.efa, "EFA interfaces")
