@@ -229,7 +229,10 @@ describe("the REPL", function ()
     local how, code = type_in {
       { "world> ", "6 * 7\n" },
       { "42", "run\n" },
-      { "RUN", "for i = 1, 2 do\n" },
+      { "RUN", "rtl.array.is(rtl.array {})\n" },
+      { "true", "help\n" },
+      { "help()", "help 'rtl.array.is'\n" },
+      { "rtl.array.is(", "for i = 1, 2 do\n" },
       { ">> ", "print('line', i) end\n" },
       { "line\t2", "error('boom')\n" },
       { "boom", "x y z\n" },

@@ -3,6 +3,7 @@
 local fs = require "rtl.fs"
 local host = require "rtl.native.host"
 local loop = require "rtl.native.loop"
+local output = require "rtl.cli.output"
 local process = require "rtl.process"
 local state = require "rtl.recipe.state"
 local task = require "rtl.task"
@@ -10,6 +11,12 @@ local wire = require "rtl.wire"
 
 local M = {}
 
+local GREETING = [[
+rtl %s. A line is Lua; Ctrl-D ends.
+  run    the last run: run.k8s:list("Pod", {namespace = "ray-train"}), run.aws("ec2"), run.job
+  rtl    the library: rtl.task.sleep(1), rtl.aws.session{}:identity()
+  help   its pages: help(), help "deploy", help "rtl.k8s"
+]]
 local MOST = 40 -- entries of a table that are shown
 
 local function is_plain(value)
@@ -97,8 +104,23 @@ function M.reader(env, out)
   return reader
 end
 
+-- `rtl.task.map(…)` without a require: a module of the library is loaded on first use.
+local library = setmetatable({}, {
+  __index = function (_, name) return require("rtl." .. name) end,
+  __tostring = function () return 'the library: rtl.task, rtl.aws, …; help() lists it' end,
+})
+
+-- `help`, `help()` and `help "deploy"` show the pages of `rtl help`.
+local help = setmetatable({}, {
+  __call = function (_, word)
+    require("rtl.cli.help").run { word }
+    output.flush()
+  end,
+  __tostring = function () return 'help() lists what there is; help "deploy", help "rtl.task"' end,
+})
+
 local function environment(get_run)
-  local env = setmetatable({}, {
+  local env = setmetatable({ help = help, rtl = library }, {
     __index = function (_, name)
       if name == "run" then return get_run and get_run() end
       return _G[name]
@@ -132,6 +154,7 @@ end
 function M.run(get_run)
   if not process.is_terminal(0) then return run_input() end
   local world = wire.describe()
+  process.write(GREETING:format(host.version))
   return M.start {
     prompt = world.name ~= "native" and world.name or "rtl", run = get_run, state = state.root(),
   }
