@@ -201,6 +201,19 @@ describe("a verdict", function ()
     assert.matches("did not use NCCL", shown.cause, 1, true)
   end)
 
+  it("names a file once above its lines, and nodes by their first part", function ()
+    local joined = { verdict = "TCP", ok = false, log = { verdict = "TCP", edges = {}, evidence = {
+      { file = "/logs/a.log", line = 13, text = "Using network Socket" },
+      { file = "/logs/b.log", line = 2, text = "Connected all rings" } } },
+      cause = { code = "RTL-NCCL-001", evidence = { file = "/logs/a.log", line = 6, text = "lost" } },
+      counters = { state = "flat", nodes = {
+        { name = "ip-10-0-0-1.us-east-2.compute.internal", efa_tx = 0, efa_rx = 0 } } } }
+    assert.same({ "in a.log", "  line 6: lost", "  line 13: Using network Socket", "in b.log",
+      "  line 2: Connected all rings",
+      "counters of ip-10-0-0-1: EFA sent 0 B, received 0 B; Ethernet sent unknown" },
+      verdict.of(joined).lines)
+  end)
+
   it("shown again follows the transport that is wanted now", function ()
     local known = { verdict = "UNKNOWN", ok = false, exit = "transport", code = "RTL-NCCL-029" }
     assert.equal("done", verdict.again(known, "any", "SUCCEEDED").exit)

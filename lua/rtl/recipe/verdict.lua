@@ -24,15 +24,25 @@ local BY_COUNTERS = {
   unknown = "the hardware counters could not be read",
 }
 
+-- EC2's names of nodes by their first part; the rest says the region.
 local function node_line(node)
   local function grew(n) return n and text.bytes(n) or "unknown" end
-  return ("counters of %s: EFA sent %s, received %s; Ethernet sent %s"):format(node.name,
-    grew(node.efa_tx), grew(node.efa_rx), grew(node.net_tx))
+  return ("counters of %s: EFA sent %s, received %s; Ethernet sent %s"):format(
+    node.name:gsub("%.[%w.-]*internal$", ""), grew(node.efa_tx), grew(node.efa_rx),
+    grew(node.net_tx))
 end
 
--- The file by the last part of its path: NCCL puts host and process into it.
-local function evidence_line(item)
-  return ("%s:%d: %s"):format(item.file:match("[^/]*$"), item.line, item.text)
+-- Adds lines of logs to `lines`, each file named once, by the last part of its path: NCCL puts host
+-- and process into it.
+local function add_evidence(lines, items)
+  local file
+  for _, item in ipairs(items) do
+    if item.file ~= file then
+      file = item.file
+      lines[#lines + 1] = "in " .. file:match("[^/]*$")
+    end
+    lines[#lines + 1] = ("  line %d: %s"):format(item.line, item.text)
+  end
 end
 
 local function edges_line(log)
@@ -50,11 +60,11 @@ local function edges_line(log)
 end
 
 local function proof_lines(joined)
-  local lines = {}
+  local lines, evidence = {}, {}
   lines[1] = edges_line(joined.log)
-  for i, item in ipairs(joined.log.evidence or {}) do
-    if i <= 4 then lines[#lines + 1] = evidence_line(item) end
-  end
+  evidence[1] = joined.cause and joined.cause.evidence
+  table.move(joined.log.evidence or {}, 1, 4, #evidence + 1, evidence)
+  add_evidence(lines, evidence)
   for _, node in ipairs(joined.counters and joined.counters.nodes or {}) do
     lines[#lines + 1] = node_line(node)
   end
@@ -84,7 +94,6 @@ function M.of(joined)
     verdict.code, verdict.class = cause.code, cause.class
     verdict.cause = page and ("%s. %s"):format(page.title, page.cause) or cause.class
     verdict.next = page and page.next
-    if cause.evidence then table.insert(verdict.lines, 1, evidence_line(cause.evidence)) end
   end
   return verdict
 end
