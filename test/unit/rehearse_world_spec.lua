@@ -48,6 +48,7 @@ describe("the text of a scenario", function ()
     assert.equal("killed,call=12,seed=3,when=before", spec.text(read))
     assert.same({ scenario = "calm", keys = {}, given = false }, spec.parse "")
     assert.same({ scenario = "calm", keys = {}, given = false }, spec.parse(nil))
+    assert.same({ scenario = "calm", keys = { name = "k" }, given = false }, spec.parse "name=k")
   end)
 
   it("is refused with what there is", function ()

@@ -72,12 +72,14 @@ local function check_needs(spec, scenario)
 end
 
 --- Reads `text` (nil or "" for the bare option) into { scenario, keys, given }.
--- `given` says whether a scenario was named at all: a bare option goes on with what stands.
+-- `given` says whether a scenario was named at all: a bare option, or one with no more than the
+-- world's name, goes on with what stands.
 -- Errors: RTL-WORLD-001 (unknown scenario or key).
 function M.parse(text)
   text = text or ""
+  if text:find "^name=[^,]*$" then text = "," .. text end
   local first, rest = text:match "^([^,]*),?(.*)$"
-  local spec = { scenario = first ~= "" and first or "calm", keys = {}, given = text ~= "" }
+  local spec = { scenario = first ~= "" and first or "calm", keys = {}, given = first ~= "" }
   local scenario = scenarios[spec.scenario]
   if not scenario then return unknown_scenario(spec.scenario) end
   local kinds = key_kinds(scenario)
