@@ -10,7 +10,7 @@ local M = {}
 
 --- What the image holds.
 M.VERSIONS = { ray = "2.58.0", python = "3.13.9", torch = "2.13.0", torchvision = "0.28.0",
-               cuda = "13.0", nccl = "2.28.9" }
+               cuda = "13.0", nccl = "2.29.7" }
 
 local PLUGIN = { path = "/opt/amazon/ofi-nccl/lib64/libnccl-net-ofi.so", name = "Libfabric",
                  version = "1.19.0", abi = 11 }
