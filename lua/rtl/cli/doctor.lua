@@ -12,8 +12,11 @@ local yaml = require "rtl.native.yaml"
 
 local M = {}
 
+local SIGN = { [true] = "✓", [false] = "✗" }
+
 local function fine(text) return true, text end
 local function bad(text) return false, text end
+local function none(text) return nil, text end -- not there, and need not be
 
 local function check_state()
   local root = state.root()
@@ -41,12 +44,12 @@ local function check_credentials()
     if fs.exists(path) then places[#places + 1] = path end
   end
   if process.getenv("AWS_WEB_IDENTITY_TOKEN_FILE") then places[#places + 1] = "a web identity" end
-  if #places == 0 then return fine("none here (an instance role may still be there)") end
+  if #places == 0 then return none("none here (an instance role may still be there)") end
   return fine(table.concat(places, ", "))
 end
 
 local function check_settings()
-  if not fs.exists("rtl.yaml") then return fine("no rtl.yaml here") end
+  if not fs.exists("rtl.yaml") then return none("no rtl.yaml here") end
   local _, problem = yaml.decode(assert(fs.read("rtl.yaml")))
   if err.is(problem) then return bad("rtl.yaml: " .. problem.message) end
   return fine("rtl.yaml is YAML")
@@ -54,7 +57,7 @@ end
 
 local function check_fork()
   local stamp = fork.stamp(".")
-  if not stamp then return fine("no fork in ./recipes") end
+  if not stamp then return none("./recipes is no fork (rtl init makes one)") end
   local crypto = require "rtl.native.crypto"
   local changed, missing = 0, 0
   for name, digest in pairs(stamp.files) do
@@ -77,7 +80,8 @@ local CHECKS = {
   { "settings", check_settings },
   { "fork", check_fork },
   { "terminal", function ()
-    return fine(process.is_terminal(1) and ("%d columns"):format(process.columns()) or "none")
+    if not process.is_terminal(1) then return none("standard output is none: plain lines") end
+    return fine(("%d columns"):format(process.columns()))
   end },
 }
 
@@ -86,8 +90,8 @@ function M.run()
   local lines, code = {}, exit.done
   for _, check in ipairs(CHECKS) do
     local ok, text = check[2]()
-    if not ok then code = exit.failed end
-    lines[#lines + 1] = ("  %s %-12s %s"):format(ok and "✓" or "✗", check[1], text)
+    if ok == false then code = exit.failed end
+    lines[#lines + 1] = ("  %s %-12s %s"):format(SIGN[ok] or "·", check[1], text)
   end
   output.lines(lines)
   return code

@@ -1,42 +1,42 @@
 -- What the codes of capacity and quota mean; shown by `rtl explain`.
 return {
   ["RTL-CAP-001"] = {
-    title = "the quota is too small",
+    title = "The quota is too small",
     cause = "The account's vCPU quota for this family, less what is used, is below the need.",
     next = "Ask for the shown quota code in Service Quotas; a review can take hours to days.",
   },
   ["RTL-CAP-002"] = {
-    title = "no zone offers what is needed",
+    title = "No zone offers what is needed",
     cause = "No zone of the region has the instance type with EFA and can be used with EKS.",
     next = "Try another region or type: rtl recipes/capacity.lua -r REGION,REGION.",
   },
   ["RTL-CAP-003"] = {
-    title = "no capacity in the zone",
+    title = "No capacity in the zone",
     cause = "EC2 has no free instances of the type there now; the quota allows them.",
     next = "rtl goes on in the next ranked zone by itself; else try another region or later.",
   },
   ["RTL-CAP-004"] = {
-    title = "no zone is left for the GPU group",
+    title = "No zone is left for the GPU group",
     cause = "Each zone, or the one that is wanted, can't be used or had no capacity lately.",
     next = "The message has the reason of each. Try another zone or region, or a reservation.",
   },
   ["RTL-CAP-005"] = {
-    title = "the reservation does not fit",
+    title = "The reservation does not fit",
     cause = "The given capacity reservation is of another type or zone, or has too few free.",
     next = "Compare type, zone and free instances in the message with the settings.",
   },
   ["RTL-CAP-006"] = {
-    title = "placement group and reservation do not match",
+    title = "Placement group and reservation do not match",
     cause = "A reservation is used only by launches into its own placement group, or into none.",
     next = "Take the placement group out of the settings, or reserve inside of it.",
   },
   ["RTL-CAP-007"] = {
-    title = "a vCPU limit was hit at launch",
+    title = "A vCPU limit was hit at launch",
     cause = "EC2 refused to start the instances: the account's quota is used up.",
     next = "Ask for the quota named in the message, or stop other instances of the family.",
   },
   ["RTL-CAP-008"] = {
-    title = "the type does not have what the table says",
+    title = "The type does not have what the table says",
     cause = "DescribeInstanceTypes and rtl's instance table disagree on GPUs or EFA interfaces.",
     next = "Correct the type in your recipes with instances.add, or report it.",
   },
