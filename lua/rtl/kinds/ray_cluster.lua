@@ -163,7 +163,8 @@ local function wait_pods(ctx, client, item, namespace, name)
       local list, failure = client:list("Pod", { namespace = namespace,
         labels = "ray.io/cluster=" .. name })
       if not list then return nil, failure end
-      return #list.items == 0, ("%d pods left"):format(#list.items)
+      return #list.items == 0, ("%d pod%s left"):format(#list.items,
+        #list.items == 1 and "" or "s")
     end)
 end
 

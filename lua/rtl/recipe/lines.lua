@@ -8,14 +8,15 @@ local M = {}
 
 local SIGN = { done = "✓", failed = "✗", skipped = "-", deleted = "-", kept = "=" }
 local DONE_WORD = { create = "made", change = "changed", replace = "replaced", check = "checked" }
-local KEY_WIDTH = 44
+local KEY_WIDTH = 40
 
 local function key_of(event)
   return event.kind .. " " .. event.name
 end
 
 local function row(sign, key, word, rest)
-  local line = ("  %s %s %s%s"):format(sign, text.pad(key, KEY_WIDTH), text.pad(word, 9), rest)
+  local line = ("  %s %s %s%s"):format(sign, text.pad(text.cut(key, KEY_WIDTH), KEY_WIDTH),
+    text.pad(word, 9), rest)
   return (line:gsub("%s+$", ""))
 end
 

@@ -112,7 +112,8 @@ local ENDS = { done = true, failed = true, skipped = true, deleted = true, kept 
 
 local function track(self, event)
   if event.type == "progress" then self.line = event.text end
-  if event.type == "step" or event.type == "text" then self.line = nil end
+  -- What was in progress is over when something is said of a step, or of the job.
+  if event.type == "step" or event.type == "text" or event.type == "job" then self.line = nil end
   if event.type ~= "resource" then return end
   local key = event.kind .. "/" .. event.name
   local item = self.flying[key]
