@@ -173,12 +173,14 @@ function M.open(world, keys)
   require "rtl.rehearse.aws.iam".open(world)
 end
 
---- The operations that the world answers: array of "SERVICE:OPERATION", sorted.
+--- The operations that the world answers: array of "SERVICE:OPERATION", sorted. The portal of a
+-- login (sso) has no host here: the world's environment holds keys.
 function M.answered()
-  local list = {}
+  local list, played = {}, { elbv2 = true }
+  for _, name in pairs(HOSTS) do played[name] = true end
   for _, name in ipairs(model.services()) do
     local operations = model.service(name).operations
-    for key in pairs(handlers_of(name)) do
+    for key in pairs(played[name] and handlers_of(name) or {}) do
       if operations[key] then list[#list + 1] = name .. ":" .. key end
     end
   end
