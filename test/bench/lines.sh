@@ -12,7 +12,7 @@ count() { # NAME PATTERN…
 
 count host 'host/*.[cSh]' 'host/*.lua'
 count modules 'modules/*.[ch]'
-count 'lua/rtl (base)' 'lua/rtl/*.lua' ':!lua/rtl/*/*'
+count 'lua/rtl (base)' 'lua/rtl/*.lua' 'lua/rtl/wire/*.lua' ':!lua/rtl/[!w]*/*'
 for layer in aws k8s helm ray nccl plan kinds recipe cli rehearse codes; do
   count "lua/rtl/$layer" "lua/rtl/$layer/*.lua"
 done
