@@ -66,6 +66,17 @@ local function differences(before, after)
   return table.concat(out, "\n")
 end
 
+-- A young cluster still makes accounts and the like: its listing when that has ended.
+local function settled(client)
+  local now = listing(client)
+  repeat
+    local former = now
+    task.sleep(2)
+    now = listing(client)
+  until differences(former, now) == ""
+  return now
+end
+
 describe("the lab", function ()
   local client, dir, url, stop_serving, before
 
@@ -74,7 +85,7 @@ describe("the lab", function ()
     dir = assert(fs.temp_dir("rtl-lab-"))
     run { program.path, "test/lab/charts.lua", dir .. "/charts", LAB .. "/kuberay-crds" }
     url, stop_serving = serve(dir .. "/charts")
-    before = listing(client)
+    before = settled(client)
   end)
 
   lazy_teardown(function ()
@@ -152,8 +163,17 @@ describe("the lab", function ()
     end)
   end)
 
+  it("loses it a third time, with the job on its way", function ()
+    killed_when(function ()
+      local answer = client:exec { namespace = "ray-train", pod = "ray-train-cluster-head",
+        argv = { "sh", "-c", "ls /tmp/ray/session_latest/logs/job-driver-*.log" } }
+      return answer and answer.code == 0
+    end)
+  end)
+
   it("goes on to a verdict: UNKNOWN, since there is no NCCL", function ()
-    says(rtl(deploy_words "--yes"), 3, "2 GPU nodes, each with 4 GPUs and 1 EFA interface",
+    says(rtl(deploy_words "--yes"), 3, "was submitted by an earlier run: following it",
+      "2 GPU nodes, each with 4 GPUs and 1 EFA interface",
       "operator ready: quay.io/kuberay/operator:v1.4.0",
       "3 pods ready, workers Guaranteed and on nodes of their own",
       "Ray counts 3 nodes and 8 GPUs", "ray 2.58.0", "nccl absent", "step 5 of 5",
