@@ -25,7 +25,7 @@ end
 
 -- Serves a folder over HTTP; returns a URL and the function that ends it.
 local function serve(folder)
-  local child, stdin, stdout = assert(native.spawn { stderr = "inherit", argv = { "python3", "-u",
+  local child, stdin, stdout = assert(native.spawn { stderr = "null", argv = { "python3", "-u",
     "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", folder } })
   local line = ""
   repeat line = line .. assert(task.await(stdout), "no server") until line:find("\n")
