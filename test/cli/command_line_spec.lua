@@ -107,6 +107,7 @@ describe("the command line", function ()
     assert.equal(1, ran.status)
     assert.matches("boom", ran.stderr, 1, true)
     assert.matches("stack traceback", ran.stderr, 1, true)
+    assert.is_nil(ran.stderr:find("main.lua", 1, true)) -- rtl's own frames tell nothing
     assert.equal(2, rtl("-e", "x x").status)
   end)
 

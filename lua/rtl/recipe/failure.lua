@@ -104,6 +104,28 @@ local function code_of(e)
   return found
 end
 
+-- Where rtl calls a recipe or script: the frames from there on are the same for every error.
+local CALLERS = { "lua/rtl/recipe/phases%.lua:", "lua/rtl/recipe/runner%.lua:",
+  "lua/rtl/cli/main%.lua:" }
+local GLUE = { "in function 'rtl%.[%w.]*outermost'", "lua/rtl/cancel%.lua:",
+  "%(%.%.%.tail calls%.%.%.%)" }
+
+local function matches(line, patterns)
+  for _, pattern in ipairs(patterns) do
+    if line:find(pattern) then return true end
+  end
+  return false
+end
+
+-- The lines of a traceback that tell of the error: up to where rtl called the code.
+local function own_frames(trace)
+  local all, own = {}, {}
+  for line in trace:gmatch("[^\n]+") do all[#all + 1] = line end
+  while all[#own + 1] and not matches(all[#own + 1], CALLERS) do own[#own + 1] = all[#own + 1] end
+  while #own > 0 and matches(own[#own], GLUE) do own[#own] = nil end
+  return #own > 1 and own or all -- the first line is no frame
+end
+
 --- The lines that show an error, as {label, text} pairs: doing, why, cause, try, explain, and the
 -- traceback of a program error.
 function M.lines(e)
@@ -121,7 +143,7 @@ function M.lines(e)
   local code = code_of(e)
   if code and code ~= "RTL-CLI-012" then lines[#lines + 1] = { "", "rtl explain " .. code } end
   local trace = innermost(e, "trace")
-  for line in (trace or ""):gmatch("[^\n]+") do
+  for _, line in ipairs(own_frames(trace or "")) do
     lines[#lines + 1] = { "", (line:gsub("\t", "  ")) }
   end
   return lines
