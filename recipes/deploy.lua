@@ -15,11 +15,12 @@ return {
   title = "Ray Train on EKS over EFA",
   settings = { "settings" },
   steps = {
-    "steps/settings",       -- 1  what is wanted, checked against the account
-    "steps/cluster",        -- 2  capacity, network, cluster and node groups
-    "steps/device_plugins", -- 3  GPUs and EFA interfaces become resources of the nodes
-    "steps/kuberay",        -- 4  the operator
-    "steps/ray_cluster",    -- 5  head and workers, and what they really run
-    "steps/job",            -- 6  the job, its true end, and the verdict on its transport
+    -- Files beside this one, in order; `rtl help deploy` numbers them.
+    "steps/settings",       -- what is wanted, checked against the instance table
+    "steps/cluster",        -- capacity, network, cluster and node groups
+    "steps/device_plugins", -- GPUs and EFA interfaces become resources of the nodes
+    "steps/kuberay",        -- the operator
+    "steps/ray_cluster",    -- head and workers, and what they really run
+    "steps/job",            -- the job, its true end, and the verdict on its transport
   },
 }

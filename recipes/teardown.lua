@@ -38,8 +38,10 @@ end
 local function plan_lines(run, t)
   local lines = report.head(run)
   lines[#lines + 1] = ""
-  lines[#lines + 1] = ("Teardown %s to delete, %s to keep%s"):format(text.count(#t.items, "thing"),
-    #t.keep, hourly(t.items) > 0 and " · " .. price(hourly(t.items)) .. " in all" or "")
+  local facts = { ("%s to delete, %d to keep"):format(text.count(#t.items, "thing"), #t.keep) }
+  if t.usual_s > 0 then facts[2] = "≈ " .. text.about(t.usual_s) end
+  if hourly(t.items) > 0 then facts[#facts + 1] = price(hourly(t.items)) .. " that ends" end
+  lines[#lines + 1] = "Teardown " .. table.concat(facts, " · ")
   add(lines, rows(t.items, "-"))
   if #t.keep > 0 then
     lines[#lines + 1] = "Kept data (--purge removes it)"

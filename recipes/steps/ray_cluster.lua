@@ -218,6 +218,11 @@ return {
   title   = "Start the Ray cluster",
   creates = "namespace and RayCluster: a head on the system node, a worker on each GPU node",
 
+  summary = function (run)
+    local s = run.settings
+    return { ("Image    %s, Ray %s"):format(s.ray_image, s.ray_version) }
+  end,
+
   resources = function (run)
     local s = run.settings
     local space = run:declare(namespace(s.namespace) { after = nodes.after(run, "system") })

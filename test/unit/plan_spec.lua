@@ -360,6 +360,17 @@ describe("teardown", function ()
     assert.is_true(place["delete room/a"] < place["delete house/main"])
   end)
 
+  it("says how long it usually takes, one after the other where it must be", function ()
+    put("room", "a", put("house", "main"))
+    put("room", "b", "house-main")
+    for kind, seconds in pairs { room = 40, house = 100 } do
+      kinds[kind].ready.delete_usual = seconds
+    end
+    task.run(function ()
+      assert.equal(140, plan.teardown.plan(toy.context(), kinds.all).usual_s)
+    end)
+  end)
+
   it("makes no call for what goes with its holder", function ()
     local house = put("house", "main")
     put("paper", "a", house)

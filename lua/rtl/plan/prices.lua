@@ -2,7 +2,7 @@
 -- and us-west-2 are the same for these), On-Demand. Data only.
 return {
   date = "2026-07-20",
-  source = "built-in table of 2026-07-20, us-east-1",
+  source = "built-in table of 2026-07-20 for us-east-1; other regions differ",
   eks_cluster = 0.10,              -- an hour, standard support
   eks_cluster_extended = 0.60,     -- an hour, extended support
   nat_gateway = 0.045,             -- an hour, started hours count in full

@@ -173,9 +173,22 @@ local function in_use(ctx, items)
   end
 end
 
---- What a teardown would remove: { items = {…in order of deletion…}, keep = {…data…}, problem =
--- err | nil }. Reads only. kinds: array of all kinds (rtl.kinds). options.purge also removes data.
--- problem: others stand on something of ours (RTL-PLAN-016); a teardown would cut them off.
+-- Seconds that deleting the items usually takes, each after all that stand in it.
+local function usual_seconds(items)
+  local ends, last = {}, 0
+  for _, item in ipairs(items) do
+    local start = 0
+    for _, other in ipairs(item.before) do start = math.max(start, ends[other]) end
+    ends[item] = start + (item.carrier and 0 or item.kind.ready.delete_usual or 0)
+    last = math.max(last, ends[item])
+  end
+  return last
+end
+
+--- What a teardown would remove: { items = {…in order of deletion…}, keep = {…data…}, usual_s =
+-- seconds that it usually takes, problem = err | nil }. Reads only. kinds: array of all kinds
+-- (rtl.kinds). options.purge also removes data. problem: others stand on something of ours
+-- (RTL-PLAN-016); a teardown would cut them off.
 function M.plan(ctx, kinds, options)
   options = options or {}
   local recorded = {}
@@ -185,8 +198,9 @@ function M.plan(ctx, kinds, options)
   for _, item in ipairs(drop_phantoms(merge(recorded, found))) do
     table.insert(is_kept(item, options.purge) and keep or items, item)
   end
-  return { items = order(items), keep = keep, kinds = kinds, purge = options.purge,
-    problem = in_use(ctx, items) }
+  items = order(items)
+  return { items = items, keep = keep, kinds = kinds, purge = options.purge,
+    usual_s = usual_seconds(items), problem = in_use(ctx, items) }
 end
 
 local function resource_of(item)

@@ -45,7 +45,7 @@ local function plan_rows(plan)
   for _, row in ipairs(plan.changes) do
     if row.action ~= "none" and row.action ~= "check" and not row.left_out then
       rows[#rows + 1] = { SIGN[row.action] or "?", row.resource.kind_name, row.resource.name,
-        text.cut(detail_of(row), 60) }
+        text.cut(detail_of(row), 52) }
     end
   end
   for _, row in ipairs(plan.surplus or {}) do
@@ -74,7 +74,7 @@ local function price_of(cost)
   if not cost or (cost.hourly == 0 and cost.once == 0) then return nil end
   local parts = { text.money(cost.hourly) .. "/h" }
   if cost.once and cost.once > 0 then
-    parts[2] = ("about %s for %s"):format(text.money(cost.once), once_of(cost))
+    parts[2] = ("≈ %s for %s"):format(text.money(cost.once), once_of(cost))
   end
   return table.concat(parts, " + ")
 end
@@ -93,7 +93,7 @@ function M.summary(plan)
   end
   right[#right + 1] = price_of(plan.cost)
   if #right == 0 then return left end
-  return text.pad(left, 56) .. "  " .. table.concat(right, " · ")
+  return text.pad(left, 48) .. "  " .. table.concat(right, " · ")
 end
 
 local function changed_settings(values)
