@@ -9,7 +9,7 @@ local GiB = "GiB"
 return {
   -- ---- where ----
   { group = "Deployment", name = "name", type = "string", default = "ray-train",
-    match = "^%l[%l%d-]*$", wanted = "lower case letters, digits and dashes",
+    match = "^%l[%l%d-]*$", wanted = "lower case letters, digits and dashes", longest = 40,
     help = "name of the deployment, its cluster and its tags" },
   { group = "Deployment", name = "region", type = "string", list = true, least = 1, short = "r",
     default = "us-east-2", environ = { "AWS_REGION", "AWS_DEFAULT_REGION" },
@@ -62,6 +62,7 @@ return {
   { group = "GPU nodes", name = "gpu_disk", type = "integer", unit = GiB, min = 100, max = 16384,
     default = 200, help = "disk of a GPU node" },
   { group = "GPU nodes", name = "gpu_group", type = "string", default = "gpu-workers",
+    match = "^[%w][%w_-]*$", wanted = "letters, digits, dashes and underscores", longest = 50,
     help = "name of the GPU node group; its zone's id is added" },
   { group = "GPU nodes", name = "reservation", type = "string", default = "", match = "^cr%-%x+$",
     wanted = "a capacity reservation id",
@@ -83,13 +84,15 @@ return {
   { group = "KubeRay", name = "kuberay_repo", type = "string",
     default = "https://ray-project.github.io/kuberay-helm", help = "its chart repository" },
   { group = "KubeRay", name = "kuberay_namespace", type = "string", default = "kuberay-operator",
+    match = "^%l[%l%d-]*$", wanted = "lower case letters, digits and dashes", longest = 63,
     help = "its namespace" },
 
   -- ---- the Ray cluster ----
   { group = "Ray cluster", name = "namespace", type = "string", default = "ray-train",
+    match = "^%l[%l%d-]*$", wanted = "lower case letters, digits and dashes", longest = 63,
     help = "namespace of the Ray cluster" },
   { group = "Ray cluster", name = "ray_cluster", type = "string", default = "ray-train-cluster",
-    match = "^%l[%l%d-]*$", wanted = "lower case letters, digits and dashes",
+    match = "^%l[%l%d-]*$", wanted = "lower case letters, digits and dashes", longest = 40,
     help = "name of the RayCluster" },
   { group = "Ray cluster", name = "ray_image", type = "string",
     default = "public.ecr.aws/deep-learning-containers/ray:train-ml-cuda-v1.1",

@@ -94,18 +94,27 @@ function M.list(path)
   return names
 end
 
---- Makes a folder and those above it (permissions `mode`, default 0777 less the umask). True, also
--- when it is there.
-function M.mkdirs(path, mode)
+-- True where a folder is made or there, else nil and what mkdir said. (/proc says that a folder is
+-- not there whatever is above it.)
+local function mkdir(path, mode)
   local made, message, errno = native.mkdir(path, mode)
   if made then return true end
   local info = native.stat(path)
   if info and info.type == "directory" then return true end
+  return nil, message, errno
+end
+
+--- Makes a folder and those above it (permissions `mode`, default 0777 less the umask). True, also
+-- when it is there.
+function M.mkdirs(path, mode)
+  local made, message, errno = mkdir(path, mode)
   local above = M.dirname(path)
-  if errno ~= "ENOENT" or above == path then return checked("make", path, nil, message, errno) end
-  local ok, e = M.mkdirs(above, mode)
-  if not ok then return nil, e end
-  return M.mkdirs(path, mode)
+  if not made and errno == "ENOENT" and above ~= path then
+    local ok, e = M.mkdirs(above, mode)
+    if not ok then return nil, e end
+    made, message, errno = mkdir(path, mode)
+  end
+  return checked("make", path, made, message, errno)
 end
 
 --- Removes a file, link or empty folder. True, also when nothing is there.

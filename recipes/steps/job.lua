@@ -14,8 +14,9 @@ local verdict = require "rtl.recipe.verdict"
 -- The script beside the recipe, else a path of the operator's.
 local function script_text(run)
   local name = run.settings.script
-  if fs.exists(name) then return assert(fs.read(name)) end
-  return run:asset(name)
+  if not fs.exists(name) then return run:asset(name) end
+  local text, failure = fs.read(name)
+  return text or error(err.wrap(failure, { doing = "read the job's script", exit = "usage" }), 0)
 end
 
 -- What NCCL_NET is pinned to: the plugin's network name, as the plugin in the worker spells it.
@@ -117,6 +118,9 @@ end
 return {
   title   = "Run the job and judge its transport",
   creates = "a Ray job; two short-lived pods that read the EFA counters, twice",
+
+  -- Before anything is made: the script is there.
+  preflight = function (run) script_text(run) end,
 
   -- Whether there is something to do, for the plan. Before there is a cluster there always is.
   pending = function (run)

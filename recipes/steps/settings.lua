@@ -43,15 +43,21 @@ local function reckon(run)
   end
 end
 
+local function wrong_network(run, message)
+  return run:fail { code = "RTL-STEP-002", message = message, exit = "usage" }
+end
+
+-- AWS takes a VPC from /16 and a subnet to /28; each subnet is a sixteenth of the VPC.
 local function check_network(run)
   local s = run.settings
+  local bits = tonumber(s.vpc_cidr:match("/(%d+)$"))
   if s.vpc_id ~= "" and #s.private_subnets < 2 then
-    run:fail { code = "RTL-STEP-002", exit = "usage",
-      message = ("vpc_id is given with %d private subnets; two are needed"):format(
-        #s.private_subnets) }
+    wrong_network(run, ("vpc_id is given with %d private subnets; two are needed"):format(
+      #s.private_subnets))
   elseif s.vpc_id == "" and #s.private_subnets > 0 then
-    run:fail { code = "RTL-STEP-002", exit = "usage",
-      message = "subnets are given without the vpc_id that they are in" }
+    wrong_network(run, "subnets are given without the vpc_id that they are in")
+  elseif s.vpc_id == "" and (bits < 16 or bits > 24) then
+    wrong_network(run, ("vpc_cidr: %s is not between /16 and /24"):format(s.vpc_cidr))
   end
 end
 

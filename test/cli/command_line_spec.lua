@@ -53,6 +53,65 @@ describe("the command line", function ()
     end
   end)
 
+  it("refuses what is wrong in a setting with exit code 2 and no traceback", function ()
+    local state = fs.temp_dir("rtl-cli-")
+    for words, said in pairs {
+      ["--name="] = "it is empty", ["--gpu-type foo.bar"] = "has no type 'foo.bar'",
+      ["--system-type m7i.xlarg"] = "did you mean 'm7i.xlarge'",
+      ["--vpc-cidr 10.0.0.0/30"] = "not between /16 and /24",
+      ["--script /nonexistent.py"] = "/nonexistent.py", ["--script /tmp"] = "Is a directory",
+      ["--kubeconfig /nonexistent"] = "use the setting kubeconfig",
+      ["--from job --to cluster"] = "no step is between", ["--plan=x"] = "takes no value",
+      ["--namespace A"] = "is not lower case letters", ["--gpu-group="] = "it is empty",
+      ["--job-timeout 99999999999999999999d"] = "not a duration that can be counted",
+      ["--name " .. ("a"):rep(41)] = "longer than 40",
+    } do
+      local list = { "--rehearse", "deploy" }
+      for word in words:gmatch("%S+") do list[#list + 1] = word end
+      local ran = program.rtl(list, { state = state })
+      assert.equal(2, ran.status, words .. ran.stdout .. ran.stderr)
+      assert.matches(said, ran.stdout .. ran.stderr, 1, true)
+      assert.is_nil((ran.stdout .. ran.stderr):find("traceback", 1, true))
+    end
+    local ran = program.rtl({ "deploy", "-r", "us-ea", "--plan" }, { state = state,
+      env = { AWS_ACCESS_KEY_ID = "a", AWS_SECRET_ACCESS_KEY = "b" } })
+    assert.equal(2, ran.status, ran.stdout .. ran.stderr)
+    fs.remove_tree(state)
+  end)
+
+  it("says what is wrong with a recipe, with exit code 2 and no traceback", function ()
+    local dir = fs.temp_dir("rtl-cli-")
+    local own = "return { title = 'x', settings = { 'settings' }, "
+    for text, said in pairs {
+      ["x x"] = "syntax error", ["\27Lua"] = "compiled Lua",
+      ["return { title = 5, action = print }"] = "'title' is a number, not a string",
+      ["return { title = 'x', action = 'y' }"] = "'action' is a string, not a function",
+      ["return { title = 'x', steps = 'y' }"] = "'steps' is a string, not a table",
+      ["return { title = 'x', action = print }"] = "it lacks the setting 'name'",
+      ["require 'no.such'"] = "module 'no.such' not found",
+      [own .. "steps = { 'nope' } }"] = "there is no 'nope.lua' beside it",
+      ["return { title = 'x', action = print, settings = { { name = 'X y' } } }"] = "'X y'",
+      ["return { title = 'x', action = print, settings = { 5 } }"] = "a setting is a table",
+    } do
+      fs.write(fs.join(dir, "x.lua"), text)
+      local ran = program.rtl({ fs.join(dir, "x.lua") }, { state = dir })
+      assert.equal(2, ran.status, text .. ran.stdout .. ran.stderr)
+      assert.matches(said, ran.stderr, 1, true)
+      assert.is_nil(ran.stderr:find("traceback", 1, true))
+    end
+    fs.write(fs.join(dir, "x.lua"), "\xef\xbb\xbf" .. own
+      .. "\r\naction = function (run) run:note('a\\27[31mb\\0') end }\r\n")
+    local ran = program.rtl({ fs.join(dir, "x.lua") }, { state = dir })
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    assert.is_nil(ran.stdout:find("[%z\27]"))
+    for _, raised in ipairs { "{}", "nil", "print" } do
+      ran = program.rtl({ "-e", "error(" .. raised .. ")" })
+      assert.equal(1, ran.status)
+      assert.matches("was raised instead of a text", ran.stderr, 1, true)
+    end
+    fs.remove_tree(dir)
+  end)
+
   it("refuses words that a recipe does not take", function ()
     local ran = rtl("deploy", "tomorrow")
     assert.equal(2, ran.status)
@@ -97,6 +156,16 @@ describe("the command line", function ()
     assert.equal(2, ran.status)
     assert.matches("--gpu-count: 'none' is not a whole number", ran.stderr, 1, true)
     assert.matches("--transport: 'tcp' is none of efa, any", ran.stderr, 1, true)
+    local dir = fs.temp_dir("rtl-cli-")
+    assert(fs.write(fs.join(dir, "rtl.yaml"), "gpu-count: 1\ngpu_count: 2\n"))
+    ran = program.rtl({ "deploy" }, { cwd = dir })
+    assert.same({ 2, "" }, { ran.status, ran.stdout })
+    assert.matches("rtl.yaml: gpu_count is there twice", ran.stderr, 1, true)
+    assert(fs.remove(fs.join(dir, "rtl.yaml")))
+    assert(fs.mkdirs(fs.join(dir, "rtl.yaml")))
+    ran = program.rtl({ "deploy" }, { cwd = dir })
+    assert.equal(2, ran.status, ran.stderr)
+    fs.remove_tree(dir)
     ran = program.rtl({ "deploy" }, { env = { RTL_GPU_CUONT = "3" } })
     assert.equal(2, ran.status)
     assert.matches("RTL_GPU_CUONT", ran.stderr, 1, true)

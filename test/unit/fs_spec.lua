@@ -26,6 +26,11 @@ describe("fs", function ()
     assert.equal("", fs.read(path "f"))
   end)
 
+  it("is refused a folder where the system takes none, at once", function ()
+    refused("RTL-FS-001", fs.mkdirs "/proc/rtl/folder")
+    refused("RTL-FS-001", fs.mkdirs "")
+  end)
+
   it("sets permissions, and leaves no other file behind", function ()
     assert(fs.write(path "f", "x", 384))
     assert.equal(384, fs.stat(path "f").mode)

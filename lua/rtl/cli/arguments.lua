@@ -107,6 +107,10 @@ local function one(words, i, set, out)
   local bare, joined = split(words[i])
   local kind, what, negated = meaning(bare, set)
   if not kind then return unknown(words[i], bare, set) end
+  if kind == "option" and joined and not what.value then
+    return err.fail { code = "RTL-CLI-001",
+      message = ("'%s': --%s takes no value"):format(words[i], what.name) }
+  end
   if not takes_value(kind, what) then
     put(out, kind, what, kind == "option" or joined or (negated and "false" or "true"))
     return i + 1

@@ -38,7 +38,9 @@ local function run_text(text, name, words)
 end
 
 local function run_recipe(file, definition, words)
-  local recipe = require("rtl.recipe.recipe").open(file, definition)
+  local recipes = require "rtl.recipe.recipe"
+  local recipe = recipes.open(file, definition)
+  recipes.check_settings(recipe)
   local parsed = assert(require("rtl.cli.arguments").parse(words, recipe.set))
   if parsed.options.help then return require("rtl.cli.help").recipe(file) end
   require("rtl.cli.arguments").check(recipe, parsed)

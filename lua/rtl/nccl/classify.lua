@@ -149,7 +149,8 @@ local function shape(job)
       unfinished = unfinished or (comm.started and not comm.complete and not comm.nodes)
     end
   end
-  return { nodes = most, seen = seen, unknown = unknown, unfinished = unfinished, plugin_up = plugin_up }
+  return { nodes = most, seen = seen, unknown = unknown, unfinished = unfinished,
+    plugin_up = plugin_up }
 end
 
 local function networks_used(job)

@@ -6,9 +6,9 @@
 
 local M = {}
 
--- Growth of EFA's tx_bytes or rx_bytes below this share of the bytes expected is short of it; below FLAT of
--- them nothing to speak of went over EFA. The margins leave room for headers, acknowledgements
--- and for what a job sends before the first reading.
+-- Growth of EFA's tx_bytes or rx_bytes below this share of the bytes expected is short of it; below
+-- FLAT of them nothing to speak of went over EFA. The margins leave room for headers,
+-- acknowledgements and for what a job sends before the first reading.
 local ENOUGH, FLAT = 0.8, 0.05
 -- The Ethernet interfaces must stay far below what the job moved.
 local ELSEWHERE = 0.5
@@ -106,9 +106,9 @@ local ORDER = { "flat", "elsewhere", "unknown", "short", "as_expected" }
 
 --- Judges the readings around a job.
 -- `facts`: nodes (array of {name, before, after}, readings as from M.parse, nil where there is
--- none) and expected_bytes (integer: what each node should have sent to other nodes, and got; nil when it is
--- not known). Returns {state = "as_expected"|"short"|"unknown"|"elsewhere"|"flat", nodes = array of
--- {name, state, efa_tx, efa_rx, net_tx} (bytes)}.
+-- none) and expected_bytes (integer: what each node should have sent to other nodes, and got; nil
+-- when it is not known). Returns {state = "as_expected"|"short"|"unknown"|"elsewhere"|"flat",
+-- nodes = array of {name, state, efa_tx, efa_rx, net_tx} (bytes)}.
 function M.judge(facts)
   local judged = { nodes = {}, expected_bytes = facts.expected_bytes }
   local found = {}

@@ -12,7 +12,9 @@ local M = {}
 local function open_kubeconfig(values)
   local client, failure = k8s.from_kubeconfig { path = values.kubeconfig,
     context = values.context ~= "" and values.context or nil }
-  if not client then return nil, failure end
+  if not client then
+    return nil, err.wrap(failure, { doing = "use the setting kubeconfig", exit = "usage" })
+  end
   local cluster = client.server:gsub("^https?://", ""):gsub("[^%w.-]", "_")
   return {
     where = { partition = "kube", account = cluster, region = values.namespace,

@@ -11,12 +11,24 @@ local NOT_USAGE = {
   ["RTL-CLI-007"] = "refused", ["RTL-CLI-012"] = "failed", ["RTL-CLI-014"] = "failed",
   ["RTL-CLI-015"] = "failed",
 }
+-- Of other areas, what a setting or an argument was wrong for.
+local ALSO_USAGE = { ["RTL-AWS-001"] = true, ["RTL-AWS-002"] = true }
+
+local function text_of(raised)
+  if type(raised) == "string" then return raised end
+  if type(raised) == "table" and raised.message then return tostring(raised.message) end
+  local meta = getmetatable(raised)
+  if type(meta) == "table" and meta.__tostring then return tostring(raised) end
+  return ("a %s was raised instead of a text or an error of rtl.err"):format(type(raised))
+end
 
 --- Turns whatever was raised into an error object. A text (a program error) keeps its traceback in
 -- `trace`. To be used as the handler of xpcall.
 function M.from(raised)
   if err.is(raised) then return raised end
-  local message = type(raised) == "table" and tostring(raised.message or raised) or tostring(raised)
+  local message = text_of(raised)
+  local absent = message:match("^([^\n]*module '[^'\n]*' not found):\n")
+  if absent then return err.new { code = "RTL-CLI-004", message = absent } end
   return err.new {
     code = "RTL-CLI-012", message = (message:gsub("\nstack traceback:.*", "")),
     trace = message:match("\n(stack traceback:.*)") or debug.traceback(nil, 3):gsub("^\n", ""),
@@ -56,6 +68,7 @@ function M.exit_name(e)
   local said = err.find(e, function (x) return x.exit ~= nil end)
   if said then return said.exit end
   if NOT_USAGE[e.code] then return NOT_USAGE[e.code] end
+  if err.find(e, function (x) return ALSO_USAGE[x.code] end) then return "usage" end
   return USAGE[e.code:match("^RTL%-(%u+)%-") or ""] and "usage" or "failed"
 end
 

@@ -78,7 +78,11 @@ end
 --- Runs the file's text with strict globals and the arguments; returns what it returns. Raises on
 -- a syntax error and whatever the file raises.
 function M.run(file, ...)
-  local text = file.text:gsub("^#[^\n]*", "")
+  local text = file.text:gsub("^\xef\xbb\xbf", ""):gsub("^#[^\n]*", "")
+  if text:sub(1, 1) == "\27" then
+    local message = file.path .. ": compiled Lua, not its source"
+    error(err.new { code = "RTL-CLI-005", message = message }, 0)
+  end
   local chunk, message = load(text, "@" .. file.path, "t", strict.environment())
   if not chunk then error(err.new { code = "RTL-CLI-005", message = message }, 0) end
   return chunk(...)

@@ -42,6 +42,10 @@ local function selection(run)
   end
   local first = options.from and step_named(run, options.from, "from").number or 1
   local final = options.to and step_named(run, options.to, "to").number or #run.recipe.steps
+  if first > final and #run.recipe.steps > 0 then
+    error(err.new { code = "RTL-CLI-008",
+      message = ("--from %s --to %s: no step is between"):format(options.from, options.to) }, 0)
+  end
   for _, step in ipairs(run.recipe.steps) do
     selected[step.name] = step.number >= first and step.number <= final
   end

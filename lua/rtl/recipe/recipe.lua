@@ -15,7 +15,7 @@ local function settings_of(file, definition)
   local set = settings.set()
   for _, part in ipairs(definition.settings or {}) do
     if type(part) == "string" then part = load_file.run(assert(load_file.beside(file, part))) end
-    set:add(part[1] and part or { part })
+    set:add(type(part) == "table" and part[1] and part or { part })
   end
   return set
 end
@@ -37,14 +37,27 @@ local function step_of(file, path)
   return step
 end
 
+-- What a recipe's table may hold, by type.
+local TYPES = { steps = "table", action = "function", settings = "table", title = "string" }
+
+local function check(file, definition)
+  if type(definition) ~= "table" or not (definition.steps or definition.action) then
+    refuse(file, "a recipe returns a table with 'steps' or 'action'")
+  end
+  for _, name in ipairs { "steps", "action", "settings", "title" } do
+    local have = type(definition[name])
+    if have ~= "nil" and have ~= TYPES[name] then
+      refuse(file, ("'%s' is a %s, not a %s"):format(name, have, TYPES[name]))
+    end
+  end
+end
+
 --- Opens the recipe in `file` (rtl.recipe.load). `definition` is what the file returned, when it
 -- was run already. Returns {file, name, title, steps, set, action, words, defaults}; raises
 -- RTL-CLI-013 when it is no recipe.
 function M.open(file, definition)
   definition = definition or load_file.run(file)
-  if type(definition) ~= "table" or not (definition.steps or definition.action) then
-    refuse(file, "a recipe returns a table with 'steps' or 'action'")
-  end
+  check(file, definition)
   local recipe = setmetatable({
     file = file, name = file.path:match("([^/]+)%.lua$") or file.path,
     set = settings_of(file, definition), steps = {},
@@ -56,6 +69,16 @@ function M.open(file, definition)
     recipe.steps[i] = step
   end
   return recipe
+end
+
+--- Raises RTL-CLI-013 when the recipe lacks the settings that every run needs.
+function M.check_settings(recipe)
+  for _, name in ipairs { "name", "region", "kubeconfig" } do
+    if not recipe.set:find(name) then
+      refuse(recipe.file, ("it lacks the setting '%s': a recipe has settings = { \"settings\" }, "
+        .. "the file that all share, and may add its own"):format(name))
+    end
+  end
 end
 
 return M

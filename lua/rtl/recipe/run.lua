@@ -125,14 +125,14 @@ end
 
 --- One line to the reader.
 function Run:note(text, fields)
-  local event = { type = "note", text = text, step = self.step and self.step.name }
+  local event = { type = "note", text = plain(text), step = self.step and self.step.name }
   for key, value in pairs(fields or {}) do event[key] = value end
   self.bus:emit(event)
 end
 
 --- The state of what is being done now: a line that the next one replaces.
 function Run:progress(text)
-  self.bus:emit { type = "progress", text = text, step = self.step and self.step.name }
+  self.bus:emit { type = "progress", text = plain(text), step = self.step and self.step.name }
 end
 
 --- A line of somebody's log.

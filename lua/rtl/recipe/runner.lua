@@ -19,7 +19,9 @@ local FILE = "rtl.yaml"
 
 local function settings_file()
   if not fs.exists(FILE) then return {} end
-  local values, problem = yaml.decode(assert(fs.read(FILE)))
+  local text, unread = fs.read(FILE)
+  local values, problem = nil, unread
+  if text then values, problem = yaml.decode(text) end
   if err.is(problem) then -- else it is yaml's list of warnings
     return nil, err.wrap(problem, { code = "RTL-SET-005", message = FILE .. " can't be read" })
   end

@@ -1,8 +1,8 @@
 --- Settings: declared once; set on the command line, in the environment, in rtl.yaml or by default.
 --
 -- A declaration is a table: name (snake_case), type (rtl.recipe.value), default, help, and maybe
--- unit, min, max, choices, match + wanted, list, least, short (one letter), environ (names that
--- count besides RTL_NAME), group (a heading of the table in README).
+-- unit, min, max, longest, choices, match + wanted, list, least, short (one letter), environ
+-- (names that count besides RTL_NAME), group (a heading of the table in README).
 
 local err = require "rtl.err"
 local nearest = require "rtl.nearest"
@@ -25,18 +25,23 @@ end
 local Set = {}
 Set.__index = Set
 
+local function misdeclared(text, ...)
+  error(err.new { code = "RTL-CLI-013", message = text:format(...) }, 0)
+end
+
 local function check_declaration(declaration, set)
+  if type(declaration) ~= "table" then misdeclared("a setting is a table") end
   local name = declaration.name
   if type(name) ~= "string" or not name:match("^[a-z][a-z0-9_]*$") then
-    error(("setting '%s': a name is lower case with underscores"):format(tostring(name)), 0)
+    misdeclared("setting '%s': a name is lower case with underscores", tostring(name))
   end
-  if set.by_name[name] then error(("setting '%s' is declared twice"):format(name), 0) end
+  if set.by_name[name] then misdeclared("setting '%s' is declared twice", name) end
   if not value.is_type(declaration.type) then
-    error(("setting '%s': unknown type '%s'"):format(name, tostring(declaration.type)), 0)
+    misdeclared("setting '%s': unknown type '%s'", name, tostring(declaration.type))
   end
-  if type(declaration.help) ~= "string" then error(("setting '%s' has no help"):format(name), 0) end
+  if type(declaration.help) ~= "string" then misdeclared("setting '%s' has no help", name) end
   local _, what, text = value.parse(declaration.default, declaration)
-  if what then error(("setting '%s': its default is wrong: %s"):format(name, text), 0) end
+  if what then misdeclared("setting '%s': its default is wrong: %s", name, text) end
 end
 
 --- A set of settings from one or more arrays of declarations. Raises on a wrong declaration.
@@ -119,10 +124,17 @@ local function candidates(declaration, from)
   return list
 end
 
--- Keys of rtl.yaml with "-" read as "_".
-local function plain_keys(file)
+-- Keys of rtl.yaml with "-" read as "_"; one that is there in both ways is a problem.
+local function plain_keys(file, file_name, problems)
   local out = {}
-  for key, raw in pairs(file or {}) do out[(tostring(key):gsub("-", "_"))] = raw end
+  for key, raw in pairs(file or {}) do
+    local name = tostring(key):gsub("-", "_")
+    if out[name] ~= nil then
+      problems[#problems + 1] = err.new { code = "RTL-SET-003",
+        message = ("%s: %s is there twice"):format(file_name or "rtl.yaml", name) }
+    end
+    out[name] = raw
+  end
   return out
 end
 
@@ -181,7 +193,8 @@ end
 -- defaults). Returns read-only values, or nil and an error that names every problem.
 function Set:resolve(from)
   local problems, values, sources = {}, {}, {}
-  from = setmetatable({ file = plain_keys(from.file) }, { __index = from })
+  local file = plain_keys(from.file, from.file_name, problems)
+  from = setmetatable({ file = file }, { __index = from })
   unknown_names(self, from, problems)
   for _, declaration in ipairs(self.list) do
     local raw, source = table.unpack(candidates(declaration, from)[1])

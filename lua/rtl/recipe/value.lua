@@ -3,6 +3,8 @@
 -- A declaration names a type; `list = true` makes it a list of them. Durations are seconds, sizes
 -- bytes; a quantity stays the text that Kubernetes reads ("160Gi", "500m").
 
+local null = require "rtl.null"
+
 local M = {}
 
 local SECONDS = { s = 1, m = 60, h = 3600, d = 86400 }
@@ -23,7 +25,7 @@ local function duration(text)
     total, rest = total + tonumber(number) * SECONDS[unit], after
   end
   if text == "" then return nil, "a duration such as 90s, 30m or 4h" end
-  return math.tointeger(total)
+  return math.tointeger(total), "a duration that can be counted in seconds"
 end
 
 local function show_duration(seconds)
@@ -119,12 +121,26 @@ local function bounds(value, declaration)
   return nil
 end
 
+-- What is wrong with a text as such. Where nothing is a value, it is the default.
+local function text_trouble(value, declaration)
+  if type(value) ~= "string" then return nil end
+  if value == "" and declaration.default ~= "" then return "it is empty" end
+  if value:find("%c") then return ("%q holds a control character"):format(value) end
+  if declaration.longest and #value > declaration.longest then
+    return ("'%s' is longer than %d characters"):format(value, declaration.longest)
+  end
+  return nil
+end
+
 local function one(raw, declaration)
   local text = text_of(raw)
-  if not text then return nil, "type", ("%s is not %s"):format(type(raw), declaration.type) end
+  if not text then
+    local what = raw == null and "null" or type(raw)
+    return nil, "type", ("%s is not %s"):format(what, declaration.type)
+  end
   local value, wanted = types[declaration.type].parse(text)
   if value == nil then return nil, "type", ("'%s' is not %s"):format(text, wanted) end
-  local outside = bounds(value, declaration)
+  local outside = bounds(value, declaration) or text_trouble(value, declaration)
   if outside then return nil, "bounds", outside end
   if declaration.choices and value ~= "" then
     for _, choice in ipairs(declaration.choices) do
