@@ -18,8 +18,9 @@ fail() {
 mkdir -p "$run/logs" "$run/pids"
 # the kubelet changes these three
 sysctl -n kernel.panic kernel.panic_on_oops vm.overcommit_memory > "$run/sysctl.before"
-# folders that the plugins' pods mount from the host, and that are made for them
-for folder in /dev/infiniband /run/nvidia /run/nvidia/mps /var/run/cdi /opt/aws /opt/aws/neuron; do
+# folders of the host that the kubelet makes, and those that the plugins' pods mount
+for folder in /var/lib/kubelet /var/lib/kubelet/device-plugins /var/log/containers /var/log/pods \
+  /dev/infiniband /run/nvidia /run/nvidia/mps /var/run/cdi /opt/aws /opt/aws/neuron; do
   [ -d "$folder" ] || echo "$folder"
 done > "$run/folders.new"
 : > "$run/resolv.conf"
