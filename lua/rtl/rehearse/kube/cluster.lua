@@ -145,7 +145,8 @@ function Cluster:establish(object)
     self.store:serve(now)
     self.store:edit(resource, now, function (copy)
       local time = self.store:timestamp()
-      copy.status = copy.status or {}
+      copy.status = { acceptedNames = copy.spec.names, storedVersions = array {
+        copy.spec.versions[1].name } }
       pods.set_condition(copy.status, "NamesAccepted", "True", time, "NoConflicts",
                          "no conflicts found")
       pods.set_condition(copy.status, "Established", "True", time, "InitialNamesAccepted",

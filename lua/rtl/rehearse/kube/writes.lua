@@ -35,6 +35,11 @@ local function without_status(resource, object)
   return object
 end
 
+-- What a server says of a definition that it has only just taken: null, not absent.
+local function unknown_names()
+  return { acceptedNames = { kind = "", plural = "" }, conditions = null, storedVersions = null }
+end
+
 local FILLED_BY_SERVER = { "uid", "resourceVersion", "generation", "creationTimestamp",
                            "deletionTimestamp", "selfLink" }
 
@@ -49,6 +54,7 @@ local function insert(kube, resource, object, call)
   defaults.fill(resource, object)
   if resource.kind == "Pod" then pods.admit(kube, object) end
   if resource.kind == "Service" then kube:give_address(object) end
+  if resource.kind == "CustomResourceDefinition" then object.status = unknown_names() end
   if call.dry_run then
     meta.uid, meta.creationTimestamp = chance.uuid(kube.world.seed, "dry", meta.name),
                                        kube.store:timestamp()
