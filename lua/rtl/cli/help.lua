@@ -77,8 +77,8 @@ local function describe_steps(steps, lines)
   lines[#lines + 1] = "\nSteps:"
   for i, step in ipairs(steps) do
     lines[#lines + 1] = ("  %d  %-16s %s"):format(i, step.name, step.title)
-    for _, line in ipairs(step.creates and text.wrap("makes " .. step.creates, 79) or {}) do
-      lines[#lines + 1] = (" "):rep(21) .. line
+    for _, line in ipairs(step.creates and text.wrap("makes " .. step.creates, 78) or {}) do
+      lines[#lines + 1] = (" "):rep(22) .. line
     end
   end
 end
@@ -129,15 +129,22 @@ local function matching(word)
   return found
 end
 
+-- What stands below a module: its functions and those of its objects (rtl.k8s.watch:next), and
+-- the names of the modules in it.
 local function members_of(module)
-  local found = {}
+  local functions, modules, is_module = {}, {}, {}
   for _, entry in ipairs(M.index()) do
     local name = bare(entry.name)
     local rest = name:sub(1, #module) == module and name:sub(#module + 1) or ""
-    local member = rest:match("^[.:][%w_]+$") or rest:match("^%.[%w_]+:[%w_]+$")
-    if member and entry.name ~= name then found[#found + 1] = entry end
+    if entry.name == name then is_module[name] = true end
+    if entry.name == name and rest:match("^%.[%w_]+$") and modules[#modules] ~= name then
+      modules[#modules + 1] = name
+    end
+    local object = rest:match("^(%.[%w_]+):[%w_]+$")
+    if entry.name ~= name and (rest:match("^[.:][%w_]+$")
+      or object and not is_module[module .. object]) then functions[#functions + 1] = entry end
   end
-  return found
+  return functions, modules
 end
 
 local function page(entries)
@@ -145,9 +152,14 @@ local function page(entries)
   for _, entry in ipairs(entries) do
     lines[#lines + 1] = entry.name
     lines[#lines + 1] = indent(entry.text) .. "\n"
-    for _, member in ipairs(members_of(bare(entry.name))) do
+    local functions, modules = members_of(bare(entry.name))
+    for _, member in ipairs(functions) do
       lines[#lines + 1] = "  " .. member.name
       lines[#lines + 1] = indent(indent(member.text)) .. "\n"
+    end
+    if #modules > 0 then
+      local names = table.concat(text.wrap(table.concat(modules, " "), 96), "\n")
+      lines[#lines + 1] = "  Modules in it:\n" .. indent(names) .. "\n"
     end
   end
   output.write(table.concat(lines, "\n"))
