@@ -3,6 +3,7 @@
 local fs = require "rtl.fs"
 local host = require "rtl.native.host"
 local loop = require "rtl.native.loop"
+local nearest = require "rtl.nearest"
 local output = require "rtl.cli.output"
 local process = require "rtl.process"
 local state = require "rtl.recipe.state"
@@ -14,7 +15,7 @@ local M = {}
 local GREETING = [[
 rtl %s. A line is Lua; Ctrl-D ends.
   run    the last run: run.k8s:list("Pod", {namespace = "ray-train"}), run.aws("ec2"), run.job
-  rtl    the library: rtl.task.sleep(1), rtl.aws.session{}:identity()
+  rtl    the library: rtl.fs.list("."), rtl.task.sleep(1), rtl.aws.session {region = "us-east-2"}
   help   its pages: help(), help "deploy", help "rtl.k8s"
 ]]
 local MOST = 40 -- entries of a table that are shown
@@ -61,7 +62,12 @@ local function print_all(out, n, ...)
   out(table.concat(shown, "\t", 1, n) .. "\n")
 end
 
-local syntax_mt = { __tostring = function (e) return e[1] end }
+local plain_mt = { __tostring = function (e) return e[1] end }
+
+-- An error that needs no trace: an object gets none.
+local function without_trace(message)
+  return setmetatable({ message }, plain_mt)
+end
 
 --- A reader of lines. `env`: the globals of what it runs; `out(text)`: where results go. Its
 -- accept(line) runs a line, as an expression first, then as a statement; a line that is not
@@ -97,22 +103,55 @@ function M.reader(env, out)
     if message:match("<eof>$") then
       reader.pending = text
     else
-      error(setmetatable({ message }, syntax_mt)) -- an object: it gets no trace
+      error(without_trace(message))
     end
   end
 
   return reader
 end
 
+local function bare(entry)
+  return (entry.name:gsub("%s*[%(→].*$", ""))
+end
+
+local function no_module(name)
+  local names = {}
+  for _, entry in ipairs(require("rtl.cli.help").index()) do
+    names[#names + 1] = bare(entry):match("^rtl%.([%w_]+)$")
+  end
+  return without_trace(("there is no module 'rtl.%s'%s"):format(name, nearest.hint(name, names)))
+end
+
 -- `rtl.task.map(…)` without a require: a module of the library is loaded on first use.
 local library = setmetatable({}, {
-  __index = function (_, name) return require("rtl." .. name) end,
+  __index = function (_, name)
+    local full = "rtl." .. tostring(name)
+    local found, module = pcall(require, full)
+    if found then return module end
+    if not tostring(module):find(("module '%s' not found"):format(full), 1, true) then
+      error(module, 0)
+    end
+    error(no_module(name))
+  end,
   __tostring = function () return 'the library: rtl.task, rtl.aws, …; help() lists it' end,
 })
 
--- `help`, `help()` and `help "deploy"` show the pages of `rtl help`.
+-- The name under which the help index has a module or function of the library, or nil.
+local function name_of(value)
+  for _, entry in ipairs(require("rtl.cli.help").index()) do
+    local name = bare(entry)
+    local module, member = name:match("^(.-)[.:]([%w_]+)$")
+    local holder = package.loaded[module]
+    if package.loaded[name] == value
+      or type(holder) == "table" and rawget(holder, member) == value then return name end
+  end
+end
+
+-- `help`, `help()`, `help "deploy"` and `help(rtl.task.map)` show the pages of `rtl help`.
 local help = setmetatable({}, {
-  __call = function (_, word)
+  __call = function (_, what)
+    local word = what
+    if what ~= nil and type(what) ~= "string" then word = name_of(what) or tostring(what) end
     require("rtl.cli.help").run { word }
     output.flush()
   end,
