@@ -257,7 +257,7 @@ end
 
 return {
   title   = "Capacity, network, cluster and node groups",
-  creates = "VPC with NAT, EKS cluster, a system node group and a GPU node group with EFA",
+  creates = "VPC with NAT, EKS cluster, system node group, GPU node group with EFA",
 
   preflight = function (run)
     if not run:has_aws() then return nodes.check_given(run) end

@@ -89,7 +89,7 @@ end
 
 return {
   title   = "Install the device plugins, or check those that are there",
-  creates = "Helm releases nvidia-device-plugin and aws-efa-k8s-device-plugin, on the GPU nodes",
+  creates = "Helm releases nvidia-device-plugin and aws-efa-k8s-device-plugin",
 
   preflight = function (run)
     run.facts.plugins = {}

@@ -216,7 +216,7 @@ end
 
 return {
   title   = "Start the Ray cluster",
-  creates = "namespace and RayCluster: a head on the system node, a worker on each GPU node",
+  creates = "namespace, RayCluster: head on the system node, worker on each GPU node",
 
   summary = function (run)
     local s = run.settings
