@@ -43,7 +43,8 @@ local function call(system, what, effect)
   local refused = system.fail[what]
   if refused then
     system.fail[what] = refused.stays and refused or nil
-    if refused.effect then effect() end
+    local made = refused.effect and effect()
+    if made and refused.half then system.things[made.id].size = nil end
     return nil, err.new { code = refused.code, message = "refused", sent = refused.sent,
       replan = refused.replan }
   end

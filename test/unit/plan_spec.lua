@@ -224,6 +224,16 @@ describe("plan and apply", function ()
     assert.equal(1, toy.inventory(system)["house:main"])
   end)
 
+  it("makes up for what a create of unknown outcome left undone", function ()
+    system.fail["create house/main"] = { code = "RTL-NET-008", sent = true, effect = true,
+      half = true }
+    local result = assert(deploy())
+    assert.equal(1, toy.inventory(system)["house:main"])
+    assert.equal(3, result.outputs["house/main"].size)
+    local plan_again = with_ledger(function (ctx) return plan.read(declare(), ctx) end)
+    assert.equal(0, (plan_again.counts.change or 0) + (plan_again.counts.create or 0))
+  end)
+
   it("creates again when the first one came to nothing", function ()
     system.fail["create house/main"] = { code = "RTL-NET-008", sent = true }
     system.fail["create room/a"] = { code = "RTL-NET-008", sent = true }

@@ -5,6 +5,7 @@
 local clock = require "rtl.clock"
 local crypto = require "rtl.native.crypto"
 local err = require "rtl.err"
+local row_of = require "rtl.plan.row"
 local task = require "rtl.task"
 
 local M = {}
@@ -77,6 +78,20 @@ local function refused(ctx, res, failure, partial)
   return nil, failure
 end
 
+-- A create whose answer was lost may have stopped between two of its calls: what it lacks is made up
+-- for here, as the next run would.
+local function complete(ctx, res, fields, live)
+  local kind = res.kind
+  if live.ready == false or live.failed or not kind.update then return live end
+  local changes, failure = row_of.differences(ctx, res, fields, live)
+  if not changes then return nil, failure, live end
+  if #changes == 0 then return live end
+  local done, why = kind.update(ctx, res, fields, live, changes)
+  if not done then return nil, why, live end
+  local again, unread = kind.read(ctx, res, fields)
+  return again or live, unread
+end
+
 -- One create; when its outcome is unknown, it is settled here and, if nothing came of it, sent
 -- again.
 local function attempt(ctx, res, fields, token)
@@ -86,7 +101,7 @@ local function attempt(ctx, res, fields, token)
     if live then return live end
     if not failure.sent then return nil, failure, partial end
     local found, why = settle(ctx, res, fields, began)
-    if found then return found end
+    if found then return complete(ctx, res, fields, found) end
     if why then return nil, why end
     if try == TRIES then return nil, failure end
   end
@@ -132,7 +147,7 @@ local function create_or_adopt(ctx, row, fields)
   if not live then return create_new(ctx, row, fields, entry.token or new_token(ctx, res)) end
   local written, why = outcome(ctx, res, live)
   if not written then return nil, why end
-  return live
+  return complete(ctx, res, fields, live)
 end
 
 --- Makes the resource of a row: intent, create, outcome, wait. Returns live | nil, err.

@@ -19,7 +19,8 @@ function M.resolve(res, lookup)
   return fields, unknown
 end
 
-local function differences_of(ctx, res, fields, live)
+--- The differences between what is wanted and what lives: array of {field, want, have}, or nil, err.
+function M.differences(ctx, res, fields, live)
   local kind = res.kind
   if kind.diff then return kind.diff(ctx, res, fields, live) end
   return compare.fields(kind.compare or {}, fields, live)
@@ -66,7 +67,7 @@ end
 
 local function decide_existing(ctx, row, fields)
   local res, live = row.resource, row.live
-  local changes, failure = differences_of(ctx, res, fields, live)
+  local changes, failure = M.differences(ctx, res, fields, live)
   if not changes then
     row.action, row.problem = "unknown", failure
     return

@@ -43,7 +43,7 @@ end
 local function read_one(run, client, node, i)
   local pod = reader(run, node, i)
   local name, namespace = pod.metadata.name, pod.metadata.namespace
-  local made, failure = client:create(pod)
+  local made, failure = client:apply(pod) -- not create: an apply may be sent again
   if not made then return nil, failure end
   local _ <close> = setmetatable({}, { __close = function ()
     task.shield(20, function ()
