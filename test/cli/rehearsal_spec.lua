@@ -1,5 +1,6 @@
 -- Each weather of the rehearsed cloud from outside, held against what then really stands in it; and
 -- what the options of a run do and leave alone.
+local failure = require "rtl.recipe.failure"
 local fs = require "rtl.fs"
 local json = require "rtl.native.json"
 local played = require "test.support.played"
@@ -197,6 +198,28 @@ describe("the rehearsed cloud", function ()
     end)
   end)
 
+  describe("taken for the real one", function ()
+    it("is not touched without --yes where nobody can be asked", function ()
+      local world, leave = played.enter("calm", state, function (impl)
+        local function describe_real() return { name = "native", unconfirmed = {} } end
+        return setmetatable({ describe = describe_real }, { __index = impl })
+      end)
+      local name, e = played.run(DEPLOY, true)
+      local calls = world.calls
+      local done = played.run(DEPLOY)
+      local gone, why = played.run(TEARDOWN, true)
+      leave()
+      assert.is_nil(name)
+      assert.equal("usage", failure.exit_name(e))
+      assert.matches("--yes", tostring(e), 1, true)
+      assert.equal(0, calls)
+      assert.equal("done", done)
+      assert.is_nil(gone)
+      assert.equal("usage", failure.exit_name(why))
+      assert.is_true(#played.list(world) > 50)
+    end)
+  end)
+
   describe("step by step", function ()
     it("is the same in the end", function ()
       ends(0, { DEPLOY, "--to", "cluster" })
@@ -239,9 +262,9 @@ describe("the rehearsed cloud", function ()
 
     it("tells a failure with its code and the name of its exit", function ()
       local events = events_of(play({ DEPLOY, "--json" }, "no-quota").stdout)
-      local failure = of_type(events, "failure")[1]
-      assert.equal("RTL-CAP-001", failure.err.code)
-      assert.equal("refused", failure.exit)
+      local failed = of_type(events, "failure")[1]
+      assert.equal("RTL-CAP-001", failed.err.code)
+      assert.equal("refused", failed.exit)
       assert.equal("refused", events[#events].exit)
     end)
   end)

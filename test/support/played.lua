@@ -1,6 +1,7 @@
 -- The simulated world of a state folder, read from its journal: what stands in it, in a form that
 -- is equal for equal clouds (no ids, times, addresses or generated names).
 
+local ask = require "rtl.recipe.ask"
 local clock = require "rtl.clock"
 local entropy = require "rtl.entropy"
 local events = require "rtl.recipe.events"
@@ -215,13 +216,13 @@ function M.enter(spec, state, wrap)
   end
 end
 
---- Runs a recipe in this process. Returns the name of the exit code and the run's outcome, or nil
--- and the error.
-function M.run(name)
+--- Runs a recipe in this process; `asks`: without --yes, as the command line asks. Returns the name
+-- of the exit code and the run's outcome, or nil and the error.
+function M.run(name, asks)
   local r = recipe.open(assert(load_file.find(name)))
   local run = run_object.new { recipe = r, values = assert(r.set:resolve {}),
     options = { yes = true }, words = {}, bus = events.bus() }
-  run.confirm = function () return true end
+  run.confirm = function (_, question) return assert(ask.confirm(question, not asks)) end
   local ok, result = failure.call(task.run, function ()
     local _ <close> = setmetatable({}, { __close = function () run:let_go() end })
     if #r.steps > 0 then return phases.run(run) end

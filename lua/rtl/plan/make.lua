@@ -78,8 +78,8 @@ local function refused(ctx, res, failure, partial)
   return nil, failure
 end
 
--- A create whose answer was lost may have stopped between two of its calls: what it lacks is made up
--- for here, as the next run would.
+-- A create whose answer was lost may have stopped between two of its calls: what it lacks is made
+-- up for here, as the next run would.
 local function complete(ctx, res, fields, live)
   local kind = res.kind
   if live.ready == false or live.failed or not kind.update then return live end

@@ -19,7 +19,7 @@ function M.resolve(res, lookup)
   return fields, unknown
 end
 
---- The differences between what is wanted and what lives: array of {field, want, have}, or nil, err.
+--- The differences of what lives from what is wanted: array of {field, want, have} | nil, err.
 function M.differences(ctx, res, fields, live)
   local kind = res.kind
   if kind.diff then return kind.diff(ctx, res, fields, live) end
