@@ -228,12 +228,21 @@ describe("the lab", function ()
     end
   end)
 
-  it("lets helm upgrade and roll back without force, and takes note", function ()
+  local function annotations()
+    local plugin = assert(client:get("DaemonSet", "nvidia-device-plugin",
+      { namespace = "nvidia-device-plugin" }))
+    return plugin.spec.template.metadata.annotations or {}
+  end
+
+  it("lets helm upgrade and roll back without force, and brings back what was asked", function ()
     run { "helm", "upgrade", "nvidia-device-plugin", "nvidia-device-plugin", "--repo", url,
       "--version", "0.20.0", "-n", "nvidia-device-plugin", "--reuse-values", "--set",
       "podAnnotations.by=helm", "--wait", "--timeout", "120s" }
     says(rtl(deploy_words "--plan"), 0, "0 to create · 1 to change", "values")
-    run { "helm", "rollback", "nvidia-device-plugin", "-n", "nvidia-device-plugin", "--wait",
+    assert.equal("helm", annotations().by)
+    says(rtl(deploy_words("--yes", "--to", "device_plugins")), 0, "changed")
+    assert.is_nil(annotations().by)
+    run { "helm", "rollback", "nvidia-device-plugin", "1", "-n", "nvidia-device-plugin", "--wait",
       "--timeout", "120s" }
     says(rtl(deploy_words "--plan"), 0, "0 to create · 0 to change · 0 to delete")
   end)

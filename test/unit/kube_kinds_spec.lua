@@ -1,5 +1,6 @@
 local context = require "rtl.plan.context"
 local err = require "rtl.err"
+local field_owner = require "rtl.kinds.field_owner"
 local gpu_nodes = require "rtl.kinds.gpu_nodes"
 local kube = require "rtl.kinds.kube"
 local load_balancer = require "rtl.kinds.load_balancer"
@@ -202,5 +203,48 @@ describe("why a pod is not ready", function ()
     assert.equal("Running", reason { phase = "Running" })
     assert.is_nil(kube.pod_reason { metadata = {}, status = { phase = "Running",
       conditions = { { type = "Ready", status = "True" } } } })
+  end)
+end)
+
+describe("the owner of fields", function ()
+  local object = { apiVersion = "apps/v1", kind = "DaemonSet", metadata = { name = "d" } }
+
+  local function patched(entries)
+    local patch
+    local client = {
+      get = function ()
+        return { metadata = { name = "d", resourceVersion = "7", managedFields = entries } }
+      end,
+      patch = function (_, kind, name, operations, options)
+        patch = { kind, name, options.type, operations[2].value, operations[1].value }
+        return {}
+      end,
+    }
+    assert(field_owner.take_over(client, object, "n", "helm"))
+    return patch
+  end
+
+  local function entry(manager, operation, fields, subresource)
+    return { manager = manager, operation = operation, fieldsV1 = fields,
+      subresource = subresource }
+  end
+
+  it("of an apply gets what the same manager wrote by patches", function ()
+    local patch = patched {
+      entry("helm", "Apply", { ["f:spec"] = { ["f:a"] = {} } }),
+      entry("kcm", "Update", { ["f:status"] = {} }, "status"),
+      entry("helm", "Update", { ["f:spec"] = { ["f:b"] = {} }, ["f:metadata"] = {} }),
+    }
+    assert.same({ "apps/v1/DaemonSet", "d", "json", "7", {
+      entry("helm", "Apply", { ["f:spec"] = { ["f:a"] = {}, ["f:b"] = {} }, ["f:metadata"] = {} }),
+      entry("kcm", "Update", { ["f:status"] = {} }, "status"),
+    } }, patch)
+  end)
+
+  it("becomes one where there was no apply yet; without patches nothing is done", function ()
+    assert.same({ entry("helm", "Apply", { ["f:spec"] = {} }) },
+      patched({ entry("helm", "Update", { ["f:spec"] = {} }) })[5])
+    assert.is_nil(patched { entry("helm", "Apply", {}), entry("kubectl", "Update", {}) })
+    assert.is_nil(patched(nil))
   end)
 end)

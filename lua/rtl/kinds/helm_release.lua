@@ -9,6 +9,7 @@ local clock = require "rtl.clock"
 local crypto = require "rtl.native.crypto"
 local definitions = require "rtl.kinds.definitions"
 local err = require "rtl.err"
+local field_owner = require "rtl.kinds.field_owner"
 local json = require "rtl.native.json"
 local kind = require "rtl.plan.kind"
 local kube = require "rtl.kinds.kube"
@@ -226,13 +227,26 @@ local function prune(client, namespace, former, rendered)
   return true
 end
 
+-- What helm changed by patches since becomes ours to drop.
+local function take_over(client, namespace, objects)
+  for _, object in ipairs(objects) do
+    if type(object) == "table" and object.kind then
+      local done, failure = field_owner.take_over(client, object, namespace, "helm")
+      if not done then return nil, failure end
+    end
+  end
+  return true
+end
+
 -- A revision that a dead run left pending is done again; else this is the next one.
 local function update(ctx, res, f, live)
+  local client, failure = ctx:k8s()
+  if not client then return nil, failure end
+  local taken, refused = take_over(client, f.namespace, objects_of(live))
+  if not taken then return nil, refused end
   local pending = live.status and live.status:match("^pending")
   local rendered, chart = install(ctx, res, f, pending and live.revision or live.revision + 1)
   if not rendered then return nil, chart end
-  local client, failure = ctx:k8s()
-  if not client then return nil, failure end
   return prune(client, f.namespace, objects_of(live), rendered)
 end
 
