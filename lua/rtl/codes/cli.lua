@@ -2,7 +2,8 @@
 return {
   ["RTL-CLI-001"] = {
     title = "Unknown option",
-    cause = "The option is neither the runner's (--plan, --yes, …) nor a setting of this recipe.",
+    cause = "The option is neither the runner's (--plan, --yes, …) nor a setting of this recipe; "
+      .. "or this recipe has no steps or no plan that it could speak of.",
     next = "`rtl help RECIPE` and `rtl help settings` list what there is.",
   },
   ["RTL-CLI-002"] = {

@@ -9,7 +9,8 @@ function M.of(plan, ctx)
   local total = { hourly = 0.0, once = 0.0, lines = {}, unknown = {} }
   for _, row in ipairs(plan.changes) do
     local res = row.resource
-    local price = not res.given and res.kind.cost and res.kind.cost(ctx, res, row.resource.fields)
+    local price = not res.given and not row.left_out and res.kind.cost
+      and res.kind.cost(ctx, res, row.resource.fields)
     if price and price.unknown then
       total.unknown[#total.unknown + 1] = res.key
     elseif price then

@@ -110,12 +110,13 @@ local function critical_path(plan)
     for _, need in ipairs(row.needs) do
       if finish[need] > start then start, last[key] = finish[need], need end
     end
-    finish[key] = start + (MAKES[row.action] and row.usual or 0)
+    finish[key] = start + (MAKES[row.action] and not row.left_out and row.usual or 0)
     if not longest or finish[key] > finish[longest] then longest = key end
   end
   local path, key = {}, longest
   while key do
-    if MAKES[plan.by_key[key].action] then table.insert(path, 1, key) end
+    local row = plan.by_key[key]
+    if MAKES[row.action] and not row.left_out then table.insert(path, 1, key) end
     key = last[key]
   end
   return longest and finish[longest] or 0, path
@@ -138,6 +139,12 @@ local function undeclared(plan, ctx, kinds)
   end
 end
 
+--- Reckons cost and critical path of the plan's rows again, but for those with `left_out`.
+function M.reckon(plan, ctx)
+  plan.critical_path_s, plan.critical_path = critical_path(plan)
+  plan.cost = cost.of(plan, ctx)
+end
+
 local function finish(plan, ctx, kinds)
   for _, row in ipairs(plan.changes) do
     plan.counts[row.action] = (plan.counts[row.action] or 0) + 1
@@ -145,8 +152,7 @@ local function finish(plan, ctx, kinds)
   end
   undeclared(plan, ctx, kinds)
   plan.counts.delete = #plan.surplus
-  plan.critical_path_s, plan.critical_path = critical_path(plan)
-  plan.cost = cost.of(plan, ctx)
+  M.reckon(plan, ctx)
   return plan
 end
 

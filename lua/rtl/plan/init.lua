@@ -11,6 +11,7 @@ return {
   ledger = require "rtl.plan.ledger",
   lock = require "rtl.plan.lock",
   read = diff.read,
+  reckon = diff.reckon,
   apply = apply.run,
   teardown = teardown,
 }

@@ -53,7 +53,7 @@ end
 
 local function not_yet(name, text)
   return nil, err.new { code = "RTL-STEP-013", absent = true,
-    message = ("cluster %s %s"):format(name, text) }
+    message = ("cluster %s %s"):format(name, text), hint = "rtl recipes/deploy.lua makes it" }
 end
 
 -- The client of the deployment's EKS cluster, kept once the cluster answers.

@@ -104,6 +104,7 @@ local function narrow(run, p)
     end
   end
   p.counts.delete, p.surplus = 0, {}
+  plan.reckon(p, run.ctx)
 end
 
 local function read_plan(run)

@@ -189,7 +189,7 @@ local NAMING = { name = true, region = true, kubeconfig = true, context = true, 
   use_cluster = true, profile = true }
 
 --- The command that runs `recipe` on the same deployment as this run: with what names it, or with
--- all settings (`all`) that stood on this run's command line.
+-- all settings and steps (`all`) that stood on this run's command line.
 function M.command(run, recipe, all)
   local parts = { "rtl" }
   parts[#parts + 1] = wire.describe().option
@@ -202,6 +202,9 @@ function M.command(run, recipe, all)
       parts[#parts + 1] = option .. " " .. (value:match("[^%w%-_./:=,@]") and ("'%s'"):format(value)
         or value)
     end
+  end
+  for _, name in ipairs(all and { "only", "from", "to" } or {}) do
+    if run.options[name] then parts[#parts + 1] = ("--%s %s"):format(name, run.options[name]) end
   end
   return table.concat(parts, " ")
 end
