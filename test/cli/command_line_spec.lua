@@ -204,7 +204,7 @@ describe("the command line", function ()
     assert.matches("rtl.task.sleep(seconds)", rtl("help", "task").stdout, 1, true)
     assert.matches("^rtl.task.sleep", rtl("help", "task.sleep").stdout)
     assert.matches("rtl.nccl.causes rtl.nccl.classify", rtl("help", "nccl").stdout, 1, true)
-    local kubernetes, plan = rtl("help", "k8s").stdout, rtl("help", "plan").stdout
+    local kubernetes, plan = rtl("help", "k8s.watch").stdout, rtl("help", "plan").stdout
     assert.matches("rtl.k8s.watch:next()", kubernetes, 1, true)
     assert.is_nil(plan:find("rtl.plan.context:tell", 1, true))
     assert.matches("--gpu-count", rtl("help", "settings").stdout, 1, true)

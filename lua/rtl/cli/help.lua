@@ -129,20 +129,16 @@ local function matching(word)
   return found
 end
 
--- What stands below a module: its functions and those of its objects (rtl.k8s.watch:next), and
--- the names of the modules in it.
+-- What stands below a module: its functions, and the names of the modules in it.
 local function members_of(module)
-  local functions, modules, is_module = {}, {}, {}
+  local functions, modules = {}, {}
   for _, entry in ipairs(M.index()) do
     local name = bare(entry.name)
     local rest = name:sub(1, #module) == module and name:sub(#module + 1) or ""
-    if entry.name == name then is_module[name] = true end
     if entry.name == name and rest:match("^%.[%w_]+$") and modules[#modules] ~= name then
       modules[#modules + 1] = name
     end
-    local object = rest:match("^(%.[%w_]+):[%w_]+$")
-    if entry.name ~= name and (rest:match("^[.:][%w_]+$")
-      or object and not is_module[module .. object]) then functions[#functions + 1] = entry end
+    if entry.name ~= name and rest:match("^[.:][%w_]+$") then functions[#functions + 1] = entry end
   end
   return functions, modules
 end

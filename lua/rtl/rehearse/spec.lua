@@ -65,7 +65,8 @@ end
 local function check_needs(spec, scenario)
   for _, key in ipairs(scenario.needs or {}) do
     if spec.keys[key] == nil then
-      return usage(("scenario %s needs %s=N"):format(spec.scenario, key))
+      return usage(("scenario %s needs %s=N"):format(spec.scenario, key),
+                   "To go on with one that was killed: --rehearse, or --rehearse=name=NAME")
     end
   end
   return spec
