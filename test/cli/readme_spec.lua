@@ -61,6 +61,21 @@ describe("README", function ()
     assert.is_true(seen > 15)
   end)
 
+  it("shows a step that a fork can add, wherever in the order", function ()
+    local code = README:match("<!%-%- step %-%->\n```lua\n(.-)```")
+    local folder = fs.temp_dir("rtl-readme-")
+    program.rtl { "init", fs.join(folder, "team") }
+    local deploy = fs.join(folder, "team/recipes/deploy.lua")
+    fs.write(fs.join(folder, "team/" .. code:match("^%-%- (%S+)")), code)
+    fs.write(deploy, (assert(fs.read(deploy)):gsub('"steps/cluster"', '"steps/monitoring", %0')))
+    local ran = program.rtl({ "--rehearse", "recipes/deploy.lua", "--to", "cluster" },
+      { cwd = fs.join(folder, "team"), state = fs.join(folder, "state") })
+    assert.equal(0, ran.status, ran.stderr)
+    assert.matches("namespace monitoring +made", ran.stdout)
+    assert.matches("Active", ran.stdout, 1, true)
+    fs.remove_tree(folder)
+  end)
+
   it("is clean of paths that do not exist", function ()
     for path in README:gmatch("`([%w_]+/[%w_/.]+)`") do
       local found = false

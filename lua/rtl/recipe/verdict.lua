@@ -11,7 +11,7 @@ local MEANS = {
   DEGRADED = "EFA, but not as wide or as fast as it should be",
   TCP = "the job's traffic between nodes ran over TCP, not EFA",
   MIXED = "some edges between nodes ran over EFA and some over TCP",
-  IB = "the job's traffic between nodes ran over InfiniBand or RoCE, not EFA",
+  OTHER = "the job's traffic between nodes ran over another network, neither EFA nor TCP",
   NOT_APPLICABLE = "one node: there is no network between nodes to judge",
   UNKNOWN = "what carried the job's traffic is not proven",
 }
