@@ -24,7 +24,8 @@ return {
 
   action = function (run)
     if #run.words == 0 then
-      error(err.new { code = "RTL-CLI-002", message = "name at least one log file" }, 0)
+      error(err.new { code = "RTL-CLI-002", message = "name at least one log file",
+        hint = "rtl recipes/nccl_log.lua rank0.log rank1.log, or - for standard input" }, 0)
     end
     local files = {}
     for i, name in ipairs(run.words) do files[i] = read(name) end

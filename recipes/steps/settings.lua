@@ -1,6 +1,7 @@
 --- Step 1: what is wanted, checked before anything is asked of the cloud.
 
 local instances = require "rtl.kinds.instances"
+local keys = require "rtl.keys"
 local nearest = require "rtl.nearest"
 local text = require "rtl.recipe.text"
 
@@ -29,7 +30,6 @@ end
 local function reckon(run)
   local s, facts = run.settings, run.facts
   local instance = known(run, "gpu_type")
-  if run:has_aws() then known(run, "system_type") end
   facts.instance = instance
   facts.gpus = share(run, s.gpus_per_node, instance.gpus, "GPUs")
   facts.efa = share(run, s.efa_per_node, instance.efa, "EFA interfaces")
@@ -40,6 +40,28 @@ local function reckon(run)
   if facts.gpus == 0 then return refuse(run, s.gpu_type .. " has no GPU") end
   if facts.efa == 0 and s.transport == "efa" then
     return refuse(run, s.gpu_type .. " has no EFA interface", "Set transport=any to train without")
+  end
+end
+
+local FACTOR = { [""] = 1, m = 1e-3, K = 1e3, M = 1e6, G = 1e9, T = 1e12, Ki = 2 ^ 10, Mi = 2 ^ 20,
+  Gi = 2 ^ 30, Ti = 2 ^ 40 }
+
+local function amount(quantity)
+  local number, unit = quantity:match("^([%d.]+)(%a*)$")
+  return FACTOR[unit] and tonumber(number) * FACTOR[unit] or 0
+end
+
+-- A pod that asks for more than its node has would wait for ever, beside nodes that are paid for.
+-- Of a node, one CPU and a fourteenth of the memory are left to the system.
+local function check_fits(run, pod, type_name)
+  local s, instance = run.settings, known(run, type_name)
+  local cpus, gib = instance.vcpu - 1, instance.memory_gib * 13 // 14
+  for setting, most in keys.pairs { [pod .. "_cpu"] = cpus, [pod .. "_memory"] = gib * 2 ^ 30 } do
+    if amount(s[setting]) > most then
+      refuse(run, ("%s is %s, more than a %s has for a pod"):format(setting, s[setting],
+        s[type_name]), ("Set %s_cpu to %d at most and %s_memory to %dGi at most"):format(pod, cpus,
+        pod, gib))
+    end
   end
 end
 
@@ -66,6 +88,10 @@ return {
 
   preflight = function (run)
     reckon(run)
+    if run:has_aws() then
+      check_fits(run, "head", "system_type")
+      check_fits(run, "worker", "gpu_type")
+    end
     check_network(run)
   end,
 

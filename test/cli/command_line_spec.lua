@@ -143,6 +143,25 @@ describe("the command line", function ()
     end
   end)
 
+  it("refuses pods that would not fit on their nodes, before anything is made", function ()
+    for words, wanted in pairs {
+      ["--gpu-type g6.8xlarge"] = "Set worker_cpu to 31 at most and worker_memory to 118Gi at most",
+      ["--system-type m7i.large"] = "Set head_cpu to 1 at most and head_memory to 7Gi at most",
+      ["--worker-memory 190Gi"] = "worker_memory is 190Gi, more than a g6.12xlarge has for a pod",
+    } do
+      local dir = fs.temp_dir("rtl-cli-")
+      local setting, value = words:match("(%S+) (%S+)")
+      local ran = program.rtl({ "--rehearse", "deploy", setting, value }, { state = dir })
+      assert.equal(5, ran.status, ran.stdout)
+      assert.matches(wanted, (ran.stderr:gsub("%s+", " ")), 1, true)
+      fs.remove_tree(dir)
+    end
+    local dir = fs.temp_dir("rtl-cli-")
+    assert.equal(0, program.rtl({ "--rehearse", "deploy", "--plan", "--gpu-type", "g6.8xlarge",
+      "--worker-cpu", "28", "--worker-memory", "100Gi" }, { state = dir }).status)
+    fs.remove_tree(dir)
+  end)
+
   it("has help in lines of 100 columns", function ()
     for _, words in ipairs { { "help" }, { "help", "settings" }, { "help", "deploy" }, { "tour" } } do
       for line in rtl(table.unpack(words)).stdout:gmatch("[^\n]+") do

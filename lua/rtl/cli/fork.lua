@@ -76,8 +76,13 @@ function M.run(words)
   end
   write(fs.join(folder, STAMP), table.concat(stamp, "\n") .. "\n")
   write(fs.join(folder, "rtl.yaml"), sample_settings())
-  output.lines { ("%d files in %s, from rtl %s"):format(#names, fs.join(folder, "recipes"),
-    host.version), ("cd %s && rtl recipes/deploy.lua --plan"):format(folder) }
+  output.lines {
+    ("%d files in %s, from rtl %s"):format(#names, fs.join(folder, "recipes"), host.version),
+    "  recipes/settings.lua  every default: region, instance types, image, versions",
+    "  recipes/deploy.lua    the steps in order; recipes/steps has a file for each",
+    "  rtl.yaml              values to set here, beside the defaults",
+    ("cd %s && rtl recipes/deploy.lua --plan"):format(folder),
+  }
   return exit.done
 end
 
