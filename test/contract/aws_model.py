@@ -13,6 +13,7 @@ SERVICES = {
     "service_quotas": "service-quotas",
     "resource_groups": "resource-groups",
     "tagging": "resourcegroupstaggingapi",
+    "sso_oidc": "sso-oidc",
 }
 SCALARS = {
     "string": {"string", "token", "secret", "json", "urljson"},

@@ -9,7 +9,7 @@ local secret = require "rtl.native.secret"
 
 local BOTOCORE_NAMES = {
   service_quotas = "service-quotas", resource_groups = "resource-groups",
-  tagging = "resourcegroupstaggingapi",
+  tagging = "resourcegroupstaggingapi", sso_oidc = "sso-oidc",
 }
 
 local TIME = 1796119200

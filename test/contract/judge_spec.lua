@@ -5,7 +5,7 @@ local python = require "test.support.python"
 
 local BOTOCORE_NAMES = {
   service_quotas = "service-quotas", resource_groups = "resource-groups",
-  tagging = "resourcegroupstaggingapi",
+  tagging = "resourcegroupstaggingapi", sso_oidc = "sso-oidc",
 }
 
 describe("the judge", function ()

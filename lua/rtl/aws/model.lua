@@ -23,7 +23,7 @@ local M = {}
 
 local FILES = {
   "autoscaling", "ec2", "eks", "elb", "elbv2", "iam", "logs", "pricing", "resource_groups", "s3",
-  "scheduler", "service_quotas", "ssm", "sso", "sts", "tagging",
+  "scheduler", "service_quotas", "ssm", "sso", "sso_oidc", "sts", "tagging",
 }
 
 local SCALARS = {

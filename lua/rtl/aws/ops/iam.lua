@@ -157,6 +157,12 @@ return {
       name = "ListOpenIDConnectProviders",
       output = "OpenIDConnectProviderList:[OpenIDConnectProviderListEntry]",
     },
+    create_open_id_connect_provider = {
+      name = "CreateOpenIDConnectProvider", once = true,
+      input = [[
+        Url!:string(1..255) ClientIDList:[string] ThumbprintList:[string] Tags:[Tag] ]],
+      output = "OpenIDConnectProviderArn Tags:[Tag]",
+    },
     get_open_id_connect_provider = {
       name = "GetOpenIDConnectProvider",
       input = "OpenIDConnectProviderArn!:string(20..2048)",
