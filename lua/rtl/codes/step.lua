@@ -2,8 +2,8 @@
 return {
   ["RTL-STEP-001"] = {
     title = "The instance type does not fit the deployment",
-    cause = "The GPU nodes' type has no GPU or no EFA interface, or fewer than are asked for; a pod "
-      .. "asks for more CPU or memory than its node has; or the instance table lacks a type.",
+    cause = "The GPU nodes' type has no GPU or no EFA interface, or fewer than are asked for; a "
+      .. "pod asks for more CPU or memory than its node has; or the instance table lacks a type.",
     next = "Choose a type with EFA (g6.8xlarge and up, g5.8xlarge and up, p4d, p5, …), or set "
       .. "transport=any to train over TCP on purpose.",
   },
