@@ -94,6 +94,17 @@ describe("the rehearsed cloud", function ()
       has(ends(0, { TEARDOWN }).stdout, { "0 things to delete", "Empty", "Removed  0 things" })
     end)
 
+    it("has other ids under another seed, and the same cloud", function ()
+      local other = fs.join(state, "other")
+      local function vpc(ran) return ran.stdout:match("vpc%-0%x+") end
+      local first = ends(0, { DEPLOY, "--to", "cluster" })
+      local second = program.rtl({ "--rehearse=calm,seed=2", DEPLOY, "--to", "cluster" },
+        { state = other })
+      assert.equal(0, second.status)
+      assert.is_true(#vpc(first) > 10 and vpc(first) ~= vpc(second))
+      assert.same(played.inventory(state), played.inventory(other))
+    end)
+
     it("names what cannot be known in a rehearsal", function ()
       has(ends(0, { DEPLOY }).stdout, { "rehearsal calm, seed 1", "nothing real was made",
         "unconfirmed: " })
