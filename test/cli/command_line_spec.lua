@@ -131,6 +131,14 @@ describe("the command line", function ()
     assert.matches("--exit-code", rtl("help", "teardown").stdout, 1, true)
   end)
 
+  it("doubts a region in which nobody answers", function ()
+    local dir = fs.temp_dir("rtl-cli-")
+    local ran = program.rtl({ "--rehearse", "deploy", "--plan", "-r", "us-est-2" }, { state = dir })
+    assert.not_equal(0, ran.status)
+    assert.matches("Is 'us-est-2' a region of AWS?", ran.stderr, 1, true)
+    fs.remove_tree(dir)
+  end)
+
   it("names the nearest instance type, without a traceback", function ()
     for setting, wrong in pairs { ["--gpu-type"] = "p5.48xlrge", ["--system-type"] = "m7i.xlrge" } do
       local dir = fs.temp_dir("rtl-cli-")

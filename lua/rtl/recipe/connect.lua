@@ -73,11 +73,23 @@ local function eks_client(session, client_for, values)
   end
 end
 
+local function is_nobody_there(e)
+  return e.code == "RTL-NET-001" or e.status == 404
+end
+
+-- A misspelt region shows as a host that nobody knows.
+local function with_region(refused, region)
+  if err.find(refused, is_nobody_there) and not refused.hint then
+    refused.hint = ("Is '%s' a region of AWS? Else look at the network"):format(region)
+  end
+  return refused
+end
+
 local function open_aws(values, region)
   local session, failure = session_of(values, region)
   if not session then return nil, failure end
   local identity, refused = session:identity()
-  if not identity then return nil, refused end
+  if not identity then return nil, with_region(refused, session.region) end
   local clients = {}
   local function client_for(service, options)
     local key = service .. "\0" .. (options and options.region or "")
