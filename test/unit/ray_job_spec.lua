@@ -214,6 +214,18 @@ describe("a verdict", function ()
       verdict.of(joined).lines)
   end)
 
+  it("sums the counters of many nodes, and names those that are not as expected", function ()
+    local nodes = {}
+    for i = 1, 64 do
+      nodes[i] = { name = "n" .. i, state = i == 7 and "flat" or "as_expected", efa_rx = 0,
+        efa_tx = i == 7 and 0 or 1024, net_tx = 1 }
+    end
+    local shown = verdict.of { verdict = "EFA", ok = true, log = { verdict = "EFA" },
+      counters = { state = "flat", nodes = nodes } }
+    assert.same({ "counters of n7: EFA sent 0 B, received 0 B; Ethernet sent 1 B",
+      "counters of all 64 nodes: EFA sent 63.0 KiB; Ethernet sent 64 B" }, shown.lines)
+  end)
+
   it("shown again follows the transport that is wanted now", function ()
     local known = { verdict = "UNKNOWN", ok = false, exit = "transport", code = "RTL-NCCL-029" }
     assert.equal("done", verdict.again(known, "any", "SUCCEEDED").exit)

@@ -32,6 +32,24 @@ local function node_line(node)
     grew(node.net_tx))
 end
 
+local MOST_NODES = 8
+
+-- Adds a line for each node; of many nodes, for the first of those that are not as expected, and a
+-- sum.
+local function add_nodes(lines, nodes)
+  local shown, sent, ethernet = {}, 0, 0
+  for _, node in ipairs(nodes) do
+    local tells = #nodes <= MOST_NODES or node.state ~= "as_expected"
+    if tells and #shown < MOST_NODES then shown[#shown + 1] = node_line(node) end
+    sent, ethernet = sent + (node.efa_tx or 0), ethernet + (node.net_tx or 0)
+  end
+  table.move(shown, 1, #shown, #lines + 1, lines)
+  if #nodes > MOST_NODES then
+    lines[#lines + 1] = ("counters of all %d nodes: EFA sent %s; Ethernet sent %s"):format(#nodes,
+      text.bytes(sent), text.bytes(ethernet))
+  end
+end
+
 -- Adds lines of logs to `lines`, each file named once, by the last part of its path: NCCL puts host
 -- and process into it.
 local function add_evidence(lines, items)
@@ -65,9 +83,7 @@ local function proof_lines(joined)
   evidence[1] = joined.cause and joined.cause.evidence
   table.move(joined.log.evidence or {}, 1, 4, #evidence + 1, evidence)
   add_evidence(lines, evidence)
-  for _, node in ipairs(joined.counters and joined.counters.nodes or {}) do
-    lines[#lines + 1] = node_line(node)
-  end
+  add_nodes(lines, joined.counters and joined.counters.nodes or {})
   return lines
 end
 
