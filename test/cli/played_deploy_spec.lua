@@ -38,6 +38,29 @@ describe("a played deploy", function ()
     assert.matches("was submitted by an earlier run: following it", ran.stdout, 1, true)
   end)
 
+  it("does not stumble over a damaged memory of its job", function ()
+    play { "--rehearse", "recipes/deploy.lua" }
+    local folder = fs.join(state, "aws", fs.list(fs.join(state, "aws"))[1], "us-east-2/ray-train")
+    for _, text in ipairs { "5", "{}", '{"id":"x"}', "{", "" } do
+      for _, name in ipairs { "job", "submitted" } do
+        assert(fs.write(fs.join(folder, name .. ".json"), text))
+      end
+      assert.equal(0, play({ "--rehearse", "recipes/status.lua" }).status)
+      assert.matches("RTL-STEP-009", play({ "--rehearse", "recipes/verify.lua" }).stderr, 1, true)
+    end
+    local ran = play { "--rehearse", "recipes/deploy.lua" }
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    assert.matches("Verdict  EFA", ran.stdout, 1, true)
+  end)
+
+  it("is refused while another one has the world, with exit code 5", function ()
+    play { "--rehearse", "recipes/status.lua" }
+    local _ <close> = assert(fs.lock(fs.join(state, "rehearsal/world.ndjson.lock")))
+    local ran = play { "--rehearse", "recipes/deploy.lua" }
+    assert.equal(5, ran.status)
+    assert.matches("held by process %d+ on ", ran.stderr)
+  end)
+
   it("is judged again from its record when the state folder was moved", function ()
     local before = fs.join(state, "before")
     assert.equal(0, program.rtl({ "--rehearse", "recipes/deploy.lua" }, { state = before }).status)

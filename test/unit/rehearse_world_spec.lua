@@ -145,6 +145,30 @@ describe("a world's journal", function ()
     assert.equal(1, assert(rehearse.recall(path)).calls)
   end)
 
+  it("goes on after a line that was cut off, be it the head", function ()
+    local world = begun "calm"
+    world:change("aws", CREATE)
+    world.journal:close()
+    local text = assert(fs.read(path))
+    for _, kept in ipairs { #text - 20, 5, 0 } do
+      assert(fs.write(path, text:sub(1, kept)))
+      world = rehearse.recall(path) or assert(rehearse.world "calm")
+      world.journal = assert(journal.open(path, { spec = world.title }))
+      world:change("aws", CREATE)
+      world.journal:close()
+      assert.equal(1, assert(rehearse.recall(path)).calls)
+    end
+  end)
+
+  it("that holds no records is refused", function ()
+    local world = begun "calm"
+    world.journal:close()
+    for _, line in ipairs { "5", "garbage", "null" } do
+      assert(fs.write(path, assert(fs.read(path)):match("^[^\n]*\n") .. line .. "\n"))
+      assert.equal("RTL-WORLD-002", select(2, rehearse.recall(path)).code)
+    end
+  end)
+
   it("keeps bytes that are no UTF-8", function ()
     local world = begun "calm"
     world.performers.note = function (w, args)

@@ -54,7 +54,9 @@ function M.open(dir, run)
   local made, failure = fs.mkdirs(dir)
   if not made then return nil, failure end
   local path = fs.join(dir, FILE)
-  local text = fs.exists(path) and fs.read(path) or ""
+  local text, unread = "", nil
+  if fs.exists(path) then text, unread = fs.read(path) end
+  if not text then return nil, unread end
   local records, bad = parse(text)
   local problem = damaged(path, bad)
   if problem then return nil, problem end

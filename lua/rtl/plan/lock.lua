@@ -13,6 +13,7 @@ function M.take(dir)
   if not made then return nil, failure end
   local lock, why = fs.lock(fs.join(dir, "lock"))
   if lock then return lock end
+  if not err.has_code(why, "RTL-FS-002") then return nil, why end
   return nil, err.wrap(why, { code = "RTL-PLAN-010", exit = "refused",
     message = "another run works on this deployment", doing = "lock " .. dir })
 end

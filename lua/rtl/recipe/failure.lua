@@ -68,6 +68,7 @@ function M.exit_name(e)
   local said = err.find(e, function (x) return x.exit ~= nil end)
   if said then return said.exit end
   if NOT_USAGE[e.code] then return NOT_USAGE[e.code] end
+  if e.code == "RTL-FS-002" then return "refused" end
   if err.find(e, function (x) return ALSO_USAGE[x.code] end) then return "usage" end
   return USAGE[e.code:match("^RTL%-(%u+)%-") or ""] and "usage" or "failed"
 end

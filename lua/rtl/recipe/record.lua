@@ -66,11 +66,22 @@ function Record:remember(name, value)
     redact.text(json.encode(value, { pretty = true })) .. "\n")
 end
 
---- What was remembered under a name, or nil.
+-- What is remembered, with the types of the fields that its readers rely on.
+local SHAPES = {
+  job = { id = "string", run = "string", at = "string", seconds = "number", verdict = "table" },
+  submitted = { id = "string", before = "table", env = "table" },
+}
+
+--- What was remembered under a name; nil where nothing was, or what is there is damaged.
 function Record:recall(name)
   local path = fs.join(self.folder, name .. ".json")
   local text = fs.exists(path) and fs.read(path)
-  return text and json.decode(text) or nil
+  local value = text and json.decode(text)
+  if type(value) ~= "table" then return nil end
+  for field, wanted in pairs(SHAPES[name] or {}) do
+    if type(value[field]) ~= wanted then return nil end
+  end
+  return value
 end
 
 return M

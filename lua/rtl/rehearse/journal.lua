@@ -23,11 +23,28 @@ function M.path(state_folder, name)
   return fs.join(state_folder, "rehearsal", (name or "world") .. ".ndjson")
 end
 
+-- Whole lines of a file ("" where it is not there), after a line that a death tore was cut off: the
+-- next record would be glued to it.
+local function mended(path)
+  if not fs.exists(path) then return "" end
+  local text, e = fs.read(path)
+  if not text then return nil, e end
+  local whole = text:match("^(.*\n)") or ""
+  if #whole < #text then
+    local ok, failure = fs.write(path, whole, tonumber("600", 8))
+    if not ok then return nil, failure end
+  end
+  return whole
+end
+
 --- Opens the journal at `path` for appending; makes it, with `head` as its first line, if it is not
 -- there. Returns the journal.
 function M.open(path, head)
-  fs.mkdirs(fs.dirname(path))
-  local fresh = not fs.exists(path)
+  local made, why = fs.mkdirs(fs.dirname(path))
+  if not made then return nil, why end
+  local text, unread = mended(path)
+  if not text then return nil, unread end
+  local fresh = text == ""
   local handle, e = fs.append(path)
   if not handle then return nil, e end
   local journal = setmetatable({ handle = handle, path = path }, Journal)
@@ -72,19 +89,21 @@ local function decode_lines(text)
   local records = {}
   for line in text:gmatch "([^\n]*)\n" do
     local record, e = json.decode(line)
-    if not record then return nil, e end
+    if type(record) ~= "table" then return nil, e end
     records[#records + 1] = unpacked(record)
   end
   return records
 end
 
 --- Reads the journal at `path`: returns its head and the array of its records, or nil if there is
--- none. A last line that was cut off by the end of the process counts as not written.
+-- none. A last line that was cut off by the end of the process counts as not written; so
+-- does the head.
 -- Errors: RTL-WORLD-002 (not a journal of this version).
 function M.read(path)
   if not fs.exists(path) then return nil end
   local text, e = fs.read(path)
   if not text then return nil, e end
+  if not text:find("\n", 1, true) then return nil end
   local records, cause = decode_lines(text)
   local head = records and table.remove(records, 1)
   if not head or head.version ~= VERSION then
