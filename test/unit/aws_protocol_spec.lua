@@ -45,6 +45,18 @@ local function refusal(service, key, status, body, headers)
   })
 end
 
+describe("an answer that is not the service's", function ()
+  it("is an error, and no list without entries", function ()
+    for _, body in ipairs { "", "<html><body>Log in</body></html>", "<a/>", "x", "\0" } do
+      for service, key in pairs { ec2 = "describe_vpcs", sts = "get_caller_identity" } do
+        local out, failure = answer(service, key, body)
+        assert.is_nil(out, body)
+        assert.equal("RTL-AWS-003", failure.code)
+      end
+    end
+  end)
+end)
+
 describe("EC2's query protocol", function ()
   it("writes a launch template as AWS wants it", function ()
     assert.same(sorted([[

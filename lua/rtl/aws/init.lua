@@ -161,6 +161,10 @@ function session:identity()
   if self.known then return self.known end
   local answer, failure = self:client("sts"):get_caller_identity()
   if not answer then return nil, failure end
+  if not (answer.Account and answer.Arn) then
+    return err.fail { code = "RTL-AWS-003", doing = "sts:GetCallerIdentity",
+      message = "the answer is not what the service sends: it names no account" }
+  end
   self.known = {
     account = answer.Account, arn = answer.Arn, user_id = answer.UserId,
     partition = answer.Arn:match "^arn:([^:]+):" or self.partition,

@@ -34,10 +34,19 @@ local function is_xml(protocol)
   return protocol == "ec2query" or protocol == "awsquery" or protocol == "rest-xml"
 end
 
+-- The query protocols always answer with a document of their own; a page of a proxy's, or nothing
+-- at all, would read as a list without entries.
 local function decode_xml_body(op, res)
-  if #res.body == 0 then return xml.incoming(op.output, {}) end
+  local is_query = op.service.protocol ~= "rest-xml"
+  if #res.body == 0 then
+    if is_query then return nil, "it is empty" end
+    return xml.incoming(op.output, {})
+  end
   local root, failure = xml.parse(res.body, op.secrets)
   if not root then return nil, failure end
+  if is_query and not root.name:find("Response$") or root.name:lower() == "html" then
+    return nil, ("it is a document <%s>"):format(root.name)
+  end
   local payload = op.output_payload and op.output.by_name[op.output_payload]
   if payload then return { [payload.name] = xml.incoming(payload.shape, root) } end
   if op.service.protocol == "awsquery" then
