@@ -4,10 +4,10 @@
 -- the KubeRay operator and a Ray cluster; runs a job on it and says which network it really took.
 -- Run it again and it goes on where it stopped; nothing that stands is made twice.
 --
---   rtl recipes/deploy.lua --plan          what would be made, what it costs; changes nothing
---   rtl recipes/deploy.lua                 asks once, then makes it
---   rtl recipes/deploy.lua --only job      the job alone, on what stands
---   rtl recipes/teardown.lua               removes all of it
+--   rtl recipes/deploy.lua --plan               what would be made, what it costs; changes nothing
+--   rtl recipes/deploy.lua                      asks once, then makes it
+--   rtl recipes/deploy.lua --only job --again   another job, on what stands
+--   rtl recipes/teardown.lua                    removes all of it
 --
 -- Costs about $10 an hour with the default GPU nodes, from the minute that they run.
 

@@ -20,7 +20,7 @@ local function resource_lines(run)
   local rows, hourly = {}, 0.0
   for i, item in ipairs(t.items) do
     hourly = hourly + (item.hourly or 0)
-    rows[i] = { item.kind_name, item.name or "", tostring(item.id or ""),
+    rows[i] = { item.kind_name, item.name or "", report.id_beside(item.name, item.id),
       item.hourly and item.hourly > 0 and text.money(item.hourly) .. "/h" or "" }
   end
   local lines = text.columns(rows)

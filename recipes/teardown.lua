@@ -19,8 +19,8 @@ end
 local function rows(list, sign)
   local out = {}
   for i, item in ipairs(list) do
-    out[i] = { sign, item.kind_name or item.kind, item.name or item.key or "", item.id or "",
-      price(item.hourly), item.reason or "" }
+    out[i] = { sign, item.kind_name or item.kind, item.name or item.key or "",
+      report.id_beside(item.name, item.id), price(item.hourly), item.reason or "" }
   end
   return text.columns(out, "  ")
 end

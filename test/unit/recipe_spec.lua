@@ -1,5 +1,6 @@
 local fs = require "rtl.fs"
 local load_file = require "rtl.recipe.load"
+local report = require "rtl.recipe.report"
 local recipe = require "rtl.recipe.recipe"
 
 describe("a recipe", function ()
@@ -60,5 +61,15 @@ describe("a recipe", function ()
     write("steps/own.lua", "titel = 'x' return { title = titel }")
     assert.matches("global 'titel' is not allowed",
       tostring(refusal("return { steps = { 'steps/own' } }")), 1, true)
+  end)
+end)
+
+describe("a list of resources", function ()
+  it("shows of an id what the name does not say", function ()
+    for _, case in ipairs { { "system", "system", "" }, { "vpc-1", "main", "vpc-1" },
+      { "ray/c", "c", "in ray" }, { "ray/c", "d", "ray/c" }, { "arn:x", nil, "arn:x" },
+      { nil, "main", "" } } do
+      assert.equal(case[3], report.id_beside(case[2], case[1]))
+    end
   end)
 end)

@@ -171,6 +171,15 @@ function M.plan_event(plan)
     cost = plan.cost, critical_path_s = plan.critical_path_s, critical_path = plan.critical_path }
 end
 
+--- What an id says beside the name: nothing when it is the name, the namespace when it is that of
+-- an object in one, else itself.
+function M.id_beside(name, id)
+  id = tostring(id or "")
+  if id == name then return "" end
+  local namespace, rest = id:match("^([^/]+)/(.+)$")
+  return rest and rest == name and "in " .. namespace or id
+end
+
 -- ---- the end ----
 
 -- What the deployment has cost: each resource's price since its intent was written.
