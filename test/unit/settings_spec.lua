@@ -61,6 +61,8 @@ describe("settings", function ()
     _, e = sample():resolve { options = { gpu_count = "0" } }
     assert.equal("RTL-SET-003", e.code)
     assert.matches("0 is below 1", e.message, 1, true)
+    _, e = sample():resolve { file = { transport = 1.30 } }
+    assert.matches("rtl.yaml: transport: 1.3 was a number, which loses", e.message, 1, true)
     _, e = sample():resolve { file = { transport = "tcp" } }
     assert.matches("rtl.yaml: transport: 'tcp' is none of efa, any", e.message, 1, true)
     _, e = sample():resolve { options = { gpu_count = "0", transport = "x" } }

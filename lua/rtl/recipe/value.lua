@@ -138,6 +138,10 @@ local function one(raw, declaration)
     local what = raw == null and "null" or type(raw)
     return nil, "type", ("%s is not %s"):format(what, declaration.type)
   end
+  if math.type(raw) == "float" and declaration.type == "string" then
+    -- A version 1.30 is here no more.
+    return nil, "type", ("%s was a number, which loses last zeros: put it in quotes"):format(text)
+  end
   local value, wanted = types[declaration.type].parse(text)
   if value == nil then return nil, "type", ("'%s' is not %s"):format(text, wanted) end
   local outside = bounds(value, declaration) or text_trouble(value, declaration)
