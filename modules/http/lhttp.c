@@ -118,6 +118,16 @@ static int add_header(lua_State *L, struct curl_slist **list) {
   return result;
 }
 
+/* Raises for a secret that is closed, which must not happen while a list of headers is held. */
+static void check_pair(lua_State *L) {
+  if (lua_istable(L, -1)) {
+    int pair = lua_gettop(L);
+    span_of_field(L, pair, 1);
+    span_of_field(L, pair, 2);
+    lua_settop(L, pair);
+  }
+}
+
 /* {{name, value}, …}. Everything that may raise happens while the list is empty, or after it was
  * freed. */
 static struct curl_slist *opt_headers(lua_State *L) {
@@ -126,6 +136,11 @@ static struct curl_slist *opt_headers(lua_State *L) {
   if (lua_getfield(L, 1, "headers") != LUA_TTABLE) {
     bad_field(L, "headers", "table");
   }
+  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+    check_pair(L);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
     int result = add_header(L, &list);
     lua_pop(L, 1);
