@@ -14,7 +14,9 @@ local verdict = require "rtl.recipe.verdict"
 
 local function read(name)
   if name == "-" then return { name = "standard input", text = io.stdin:read("a") } end
-  return { name = name, text = assert(fs.read(name)) }
+  local text, failure = fs.read(name)
+  if text then return { name = name, text = text } end
+  return error(err.wrap(failure, { doing = "read a log", exit = "usage" }), 0)
 end
 
 return {

@@ -73,6 +73,7 @@ describe("the command line", function ()
       assert.matches(said, ran.stdout .. ran.stderr, 1, true)
       assert.is_nil((ran.stdout .. ran.stderr):find("traceback", 1, true))
     end
+    assert.equal(2, program.rtl({ "nccl_log", "/nonexistent" }, { state = state }).status)
     local ran = program.rtl({ "deploy", "-r", "us-ea", "--plan" }, { state = state,
       env = { AWS_ACCESS_KEY_ID = "a", AWS_SECRET_ACCESS_KEY = "b" } })
     assert.equal(2, ran.status, ran.stdout .. ran.stderr)

@@ -267,6 +267,19 @@ describe("the verdict of an EFA log", function ()
     assert.equal("TCP", verdict.verdict)
   end)
 
+  it("is not NOT_APPLICABLE where two nodes ran by themselves", function ()
+    local files = ring(EFA_STYLES.new, 1, 2)
+    assert.equal("NOT_APPLICABLE", nccl.classify(files).verdict)
+    local other = ring(EFA_STYLES.new, 1, 2, function (_, lines)
+      for i, line in ipairs(lines) do lines[i] = line:gsub("^ip%-10%-42%-0%-10", "other") end
+      return lines
+    end)
+    table.move(other, 1, 2, 3, files)
+    local verdict = nccl.classify(files)
+    assert.equal("UNKNOWN", verdict.verdict)
+    assert.equal("EDGES_NOT_SEEN", class(verdict))
+  end)
+
   it("is not NOT_APPLICABLE while a communicator does not say on how many nodes it is", function ()
     local verdict = nccl.classify(ring(EFA_STYLES.new, 1, 2, function (rank, lines)
       table.insert(lines, 1, (lines[4]:gsub("comm 0x%x+", "comm 0x77")

@@ -168,9 +168,22 @@ local function first_network(job)
   return nil
 end
 
+-- Whether hosts that each have a communicator of one node only ran one job: they are several jobs
+-- then, of which none had anything to do with the other.
+local function apart(job)
+  local hosts = {}
+  for _, process in ipairs(job.process_list) do
+    if #process.comms > 0 and process.host then hosts[process.host] = true end
+  end
+  return count(hosts) > 1
+end
+
 local function without_edges(job, causes)
   local facts = shape(job)
   if has_class(causes, REFUSED) then return "UNKNOWN" end
+  if facts.nodes == 1 and apart(job) then
+    return "UNKNOWN", cause("EDGES_NOT_SEEN", "RTL-NCCL-020")
+  end
   if facts.seen and facts.nodes == 1 and not facts.unknown then return "NOT_APPLICABLE" end
   if facts.unfinished then
     return "UNKNOWN", cause("INIT_UNFINISHED", "RTL-NCCL-017")
