@@ -251,6 +251,18 @@ describe("helm.fetch", function ()
     assert.matches("2.0.0%-rc.1, 1.2.3", problem.hint)
   end)
 
+  it("refuses an index that is none", function ()
+    repository("")
+    for _, index in ipairs { "", "5", "<html>Log in</html>", "a: b: c", "[1]", "entries: 5",
+      "entries: {kitchen: 5}", "entries: {kitchen: [null, 5, {}, {version: 1}]}" } do
+      s.routes["GET /charts/index.yaml"] = { 200, index }
+      local chart, problem = fetch "1.2.3"
+      assert.is_nil(chart)
+      assert.equal("RTL-HELM-001", problem.code)
+      assert.is_nil(tostring(problem):find("table: 0x", 1, true))
+    end
+  end)
+
   it("refuses an archive that differs", function ()
     repository(("0"):rep(64))
     local _, problem = fetch()

@@ -74,9 +74,20 @@ local function known_versions(entries)
   return table.concat(out, ", ")
 end
 
+-- The entries of a chart, or nil; what is no entry is left out.
+local function entries_of(index, name)
+  local listed = type(index.entries) == "table" and index.entries[name]
+  if type(listed) ~= "table" then return nil end
+  local entries = {}
+  for _, entry in ipairs(listed) do
+    if type(entry) == "table" then entries[#entries + 1] = entry end
+  end
+  return entries
+end
+
 local function entry_of(index, args)
-  local entries = type(index.entries) == "table" and index.entries[args.name]
-  if type(entries) ~= "table" then
+  local entries = entries_of(index, args.name)
+  if not entries then
     return nil, err.new { code = "RTL-HELM-001", message = "the repository has no chart "
       .. args.name,
       doing = "fetch " .. args.repo }
@@ -109,7 +120,7 @@ function M.fetch(args)
   local index, trouble = yaml.decode(text)
   if type(index) ~= "table" then
     return nil, err.new { code = "RTL-HELM-001", message = "the index can't be read",
-      cause = trouble,
+      cause = err.is(trouble) and trouble or nil, -- else yaml's list of warnings
       doing = "fetch " .. base .. "index.yaml" }
   end
   local entry, missing = entry_of(index, args)
