@@ -205,7 +205,8 @@ describe("a verdict", function ()
     local joined = { verdict = "TCP", ok = false, log = { verdict = "TCP", edges = {}, evidence = {
       { file = "/logs/a.log", line = 13, text = "Using network Socket" },
       { file = "/logs/b.log", line = 2, text = "Connected all rings" } } },
-      cause = { code = "RTL-NCCL-001", evidence = { file = "/logs/a.log", line = 6, text = "lost" } },
+      cause = { code = "RTL-NCCL-001",
+        evidence = { file = "/logs/a.log", line = 6, text = "lost" } },
       counters = { state = "flat", nodes = {
         { name = "ip-10-0-0-1.us-east-2.compute.internal", efa_tx = 0, efa_rx = 0 } } } }
     assert.same({ "in a.log", "  line 6: lost", "  line 13: Using network Socket", "in b.log",
