@@ -141,7 +141,8 @@ describe("the command line", function ()
   end)
 
   it("names the nearest instance type, without a traceback", function ()
-    for setting, wrong in pairs { ["--gpu-type"] = "p5.48xlrge", ["--system-type"] = "m7i.xlrge" } do
+    local near = { ["--gpu-type"] = "p5.48xlrge", ["--system-type"] = "m7i.xlrge" }
+    for setting, wrong in pairs(near) do
       local dir = fs.temp_dir("rtl-cli-")
       local ran = program.rtl({ "--rehearse", "deploy", "--plan", setting, wrong }, { state = dir })
       assert.equal(2, ran.status)
@@ -172,7 +173,8 @@ describe("the command line", function ()
   end)
 
   it("has help in lines of 100 columns", function ()
-    for _, words in ipairs { { "help" }, { "help", "settings" }, { "help", "deploy" }, { "tour" } } do
+    local pages = { { "help" }, { "help", "settings" }, { "help", "deploy" }, { "tour" } }
+    for _, words in ipairs(pages) do
       for line in rtl(table.unpack(words)).stdout:gmatch("[^\n]+") do
         assert.is_true(utf8.len(line) <= 100, line)
       end
