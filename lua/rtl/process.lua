@@ -115,12 +115,16 @@ function real.read_line()
   end
 end
 
+function real.write(text, fd)
+  return terminal.write(fd, text)
+end
+
 -- ---- the seam ----
 
 local impl = real
 
 --- Replaces the surroundings; returns the former ones. `new` has any of run, getenv, environ,
--- hostname, user, pid, is_terminal, columns, read_line; what it lacks is the real one's.
+-- hostname, user, pid, is_terminal, columns, read_line, write; what it lacks is the real one's.
 function M.use(new)
   local former = impl
   impl = new == real and real or setmetatable(new, { __index = real })
@@ -187,7 +191,7 @@ end
 --- Writes text to a descriptor (default 1), whole. Once nobody reads any more it returns nil and
 -- an error, and so does each further call.
 function M.write(text, fd)
-  local ok, message, errno = terminal.write(fd or 1, text)
+  local ok, message, errno = impl.write(text, fd or 1)
   if ok then return true end
   return err.fail {
     code = "RTL-PROC-003", message = message, errno = errno, doing = "write output",

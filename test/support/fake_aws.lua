@@ -47,11 +47,15 @@ function M.install(answers, start)
   return fake
 end
 
---- Replaces the environment (a table) and the process runner; returns a function that undoes it.
-function M.environment(variables, run)
+--- Replaces the environment (a table) and the process runner; nobody sits at a terminal unless
+-- `lines`, what a person types, is given. Returns a function that undoes it.
+function M.environment(variables, run, lines)
   local former = process.use {
     getenv = function (name) return variables[name] end,
     run = run or function () error "no processes here" end,
+    is_terminal = function () return lines ~= nil end,
+    read_line = function () return table.remove(lines, 1) end,
+    write = lines and function () return true end or nil,
   }
   return function () process.use(former) end
 end

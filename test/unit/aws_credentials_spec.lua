@@ -155,7 +155,8 @@ describe("the credential chain", function ()
       [arn .. "credential_source = Enviroment\n"] = "RTL-CRED-006",
       [arn .. "source_profile = y\n[profile y]\n" .. arn .. "source_profile = x\n"]
         = "RTL-CRED-006",
-      [arn .. "source_profile = y\nmfa_serial = m\n"] = "RTL-CRED-007",
+      [arn .. "source_profile = y\nmfa_serial = m\n[profile y]\naws_access_key_id = AKIAY\n"
+        .. "aws_secret_access_key = s\n"] = "RTL-CRED-007",
       [arn .. "source_profile = nobody\n"] = "RTL-CRED-008",
     } do
       file("config", "[profile x]\n" .. text)
@@ -163,6 +164,28 @@ describe("the credential chain", function ()
       assert.is_nil(creds)
       assert.equal(code, e.code, text)
     end
+  end)
+
+  it("asks for an MFA code on a terminal, and not for ever", function ()
+    file("config", "[profile x]\nrole_arn = arn:aws:iam::123456789012:role/x-role\n"
+      .. "source_profile = x\naws_access_key_id = AKIAX\naws_secret_access_key = s\n"
+      .. "mfa_serial = arn:aws:iam::123456789012:mfa/me\n")
+    undo()
+    local lines = { "12345", " 123 456 " }
+    undo = fake_aws.environment(variables, nil, lines)
+    fake.answers = { role_answer "ASIAX" }
+    same_keys(assert(found { profile = "x" }), "ASIAX", "role-secret", "role-token")
+    assert.truthy(fake.requests[1].body:find("TokenCode=123456", 1, true))
+    assert.truthy(fake.requests[1].body:find("mfa%2Fme", 1, true))
+    lines[1], lines[2], lines[3], lines[4] = "a", "b", "c", "123456"
+    local none, e = found { profile = "x" }
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-007", e.code)
+    assert.same({ "123456" }, lines)
+    lines[1] = nil -- the end of the input
+    none, e = found { profile = "x" }
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-007", e.code)
   end)
 
   it("uses a profile's own keys as the source of its role", function ()
@@ -222,6 +245,150 @@ describe("the credential chain", function ()
     for _, pair in ipairs(req.headers) do headers[pair[1]:lower()] = pair[2] end
     assert.is_true(secret.equals(headers["x-amz-sso_bearer_token"], "new"))
     assert.is_nil(headers.authorization)
+  end)
+
+  describe("with the login of an SSO session", function ()
+    local crypto = require "rtl.native.crypto"
+    local json = require "rtl.native.json"
+    local path
+
+    local function login(changes)
+      local kept = { startUrl = "https://corp/start", region = "eu-west-1", accessToken = "old",
+        expiresAt = "2015-08-30T12:40:00Z", refreshToken = "refresh-1", clientId = "client",
+        clientSecret = "client-secret", registrationExpiresAt = "2015-10-01T00:00:00Z" }
+      for key, field in pairs(changes or {}) do kept[key] = field or nil end
+      assert(fs.write(path, json.encode(kept)))
+    end
+
+    local ROLE = { body = '{"roleCredentials":{"accessKeyId":"ASIASSO","secretAccessKey":"s",'
+      .. '"sessionToken":"t","expiration":1440941760000}}' }
+
+    before_each(function ()
+      file("config", "[sso-session corp]\nsso_region = eu-west-1\n"
+        .. "sso_start_url = https://corp/start\n[profile dev]\nsso_session = corp\n"
+        .. "sso_account_id = 123456789012\nsso_role_name = Admin\n")
+      local cache = fs.join(home, ".aws", "sso", "cache")
+      assert(fs.mkdirs(cache))
+      path = fs.join(cache, crypto.hex(crypto.sha1 "corp") .. ".json")
+    end)
+
+    it("refreshes its token in time, and keeps the new one for others", function ()
+      login()
+      fake.answers = { { body = '{"accessToken":"new","expiresIn":3600,'
+        .. '"refreshToken":"refresh-2"}' }, ROLE }
+      same_keys(assert(found { profile = "dev" }), "ASIASSO", "s", "t")
+      local req = fake.requests[1]
+      assert.equal("https://oidc.eu-west-1.amazonaws.com/token", req.url)
+      assert.is_true(secret.is(req.body))
+      assert.same({ clientId = "client", clientSecret = "client-secret",
+        grantType = "refresh_token", refreshToken = "refresh-1" },
+        json.decode(secret.reveal(req.body)))
+      local kept = json.decode(assert(fs.read(path)))
+      assert.equal("new", kept.accessToken)
+      assert.equal("refresh-2", kept.refreshToken)
+      assert.equal("client-secret", kept.clientSecret)
+      assert.equal("2015-08-30T13:36:00Z", kept.expiresAt)
+      assert.equal(tonumber("600", 8), fs.stat(path).mode & 511)
+      fake.answers = { ROLE }
+      assert(found { profile = "dev" })
+      assert.equal(3, #fake.requests)
+    end)
+
+    it("uses what is left of a token that can't be refreshed", function ()
+      for _, changes in ipairs { { refreshToken = false },
+        { registrationExpiresAt = "2015-01-01T00:00:00Z" } } do
+        login(changes)
+        fake.answers = { ROLE }
+        assert(found { profile = "dev" })
+      end
+      login()
+      fake.answers = { { status = 400, headers = { ["x-amzn-errortype"] = "InvalidGrantException" },
+        body = '{"error":"invalid_grant"}' }, ROLE }
+      assert(found { profile = "dev" })
+    end)
+
+    it("asks for a new login when there is no other way", function ()
+      login { expiresAt = "2015-08-30T12:00:00Z" }
+      fake.answers = { { status = 400, headers = { ["x-amzn-errortype"] = "InvalidGrantException" },
+        body = '{"error":"invalid_grant"}' } }
+      local none, e = found { profile = "dev" }
+      assert.is_nil(none)
+      assert.equal("RTL-CRED-010", e.code)
+      assert.equal("InvalidGrantException", e.cause.code)
+      assert.equal("log in: aws sso login --profile dev", e.hint)
+      login { expiresAt = "2015-08-30T20:00:00Z" } -- good by its date, but withdrawn
+      fake.answers = { { status = 401, headers = { ["x-amzn-errortype"] = "UnauthorizedException" },
+        body = '{"message":"Session token not found or invalid"}' } }
+      none, e = found { profile = "dev" }
+      assert.is_nil(none)
+      assert.equal("UnauthorizedException", e.code)
+      assert.equal("log in: aws sso login --profile dev", e.hint)
+    end)
+  end)
+
+  it("takes the region from the instance when nobody names one", function ()
+    variables.AWS_EC2_METADATA_DISABLED = nil
+    fake.answers = { { body = "imds-token" }, { body = "eu-north-1" } }
+    local session = assert(aws.session {})
+    assert.equal("eu-north-1", session.region)
+    assert.equal("instance metadata", session.region_source)
+    assert.truthy(fake.requests[2].url:find "/latest/meta%-data/placement/region$")
+    fake.answers = { { err = err.new { code = "RTL-NET-005", message = "nobody" } } }
+    local none, e = aws.session {}
+    assert.is_nil(none)
+    assert.equal("RTL-AWS-001", e.code)
+    variables.AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE = "IPv6"
+    fake.answers = { { body = "imds-token" }, { body = "eu-north-1" } }
+    assert(aws.session {})
+    assert.truthy(fake.requests[#fake.requests].url:find("http://[fd00:ec2::254]/", 1, true))
+  end)
+
+  it("serves an instance's keys on while its metadata fails", function ()
+    variables.AWS_EC2_METADATA_DISABLED = nil
+    fake.answers = { { body = "imds-token" }, { body = "r" }, { body =
+      '{"Code":"Success","AccessKeyId":"ASIAI","SecretAccessKey":"s","Token":"t",'
+      .. '"Expiration":"2015-08-30T13:36:00Z"}' } }
+    local session = assert(aws.session { region = "us-east-1" })
+    assert(session.credentials:get())
+    fake.now = 7200
+    fake.answers = { { status = 500 } }
+    same_keys(assert(session.credentials:get()), "ASIAI", "s", "t")
+    assert.equal(4, #fake.requests)
+  end)
+
+  it("lets a profile point at other endpoints, and turn that off", function ()
+    file("config", "[profile a]\nservices = local\nendpoint_url = http://all:1\n"
+      .. "aws_access_key_id = AKIAA\naws_secret_access_key = s\n"
+      .. "[services local]\nservice_quotas =\n  endpoint_url = http://quotas:2\n"
+      .. "[profile b]\nendpoint_url = http://all:1\nignore_configured_endpoint_urls = true\n"
+      .. "aws_access_key_id = AKIAA\naws_secret_access_key = s\n")
+    local function url(name, service)
+      return assert(aws.session { region = "us-east-1", profile = name }):client(service)
+        .endpoint.url
+    end
+    assert.equal("http://quotas:2", url("a", "service_quotas"))
+    assert.equal("http://all:1", url("a", "ec2"))
+    assert.equal("https://ec2.us-east-1.amazonaws.com", url("b", "ec2"))
+    variables.AWS_ENDPOINT_URL = "http://every:3"
+    assert.equal("http://every:3", url("a", "service_quotas"))
+    variables.AWS_ENDPOINT_URL_SERVICE_QUOTAS = "http://own:4"
+    assert.equal("http://own:4", url("a", "service_quotas"))
+    assert.equal("http://every:3", url("a", "eks"))
+    variables.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS = "TRUE"
+    assert.equal("https://eks.us-east-1.amazonaws.com", url("a", "eks"))
+  end)
+
+  it("takes the authorities of AWS_CA_BUNDLE, else of the profile", function ()
+    file("config", "[profile a]\nca_bundle = /profile.pem\naws_access_key_id = AKIAA\n"
+      .. "aws_secret_access_key = s\n")
+    local answer = { body = "<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>"
+      .. "arn:aws:iam::1:user/u</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>" }
+    for _, path in ipairs { "/profile.pem", "/env.pem" } do
+      fake.answers = { answer }
+      assert(assert(aws.session { region = "us-east-1", profile = "a" }):identity())
+      assert.equal(path, fake.requests[#fake.requests].tls.ca_file)
+      variables.AWS_CA_BUNDLE = "/env.pem"
+    end
   end)
 
   it("runs a credential process without a shell", function ()

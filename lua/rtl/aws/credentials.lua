@@ -37,7 +37,7 @@ local function refresh(self)
   ended = true
   if creds then
     self.current, failure = creds, nil
-  elseif not self.current or left(self.current) <= 0 then
+  elseif not self.current or (left(self.current) <= 0 and not self.current.lasting) then
     self.current = nil
   end
   future:set(failure)
@@ -51,7 +51,8 @@ function provider:get()
     local creds = self.current
     if creds and left(creds) > EARLY then return creds end
     if not self.pending then
-      if creds and self.retry_at and clock.mono() < self.retry_at and left(creds) > 0 then
+      if creds and self.retry_at and clock.mono() < self.retry_at
+        and (left(creds) > 0 or creds.lasting) then
         return creds
       end
       self.retry_at = clock.mono() + 60
@@ -102,7 +103,8 @@ end
 
 --- The chain. options: profiles (rtl.aws.profile.load), profile (name), chosen (true when the
 -- user named the profile), explicit (true when by an argument: the environment's keys are then
--- skipped), cache (folder of SSO logins), assume and sso = fn(role) → credentials | nil, err.
+-- skipped), cache (folder of SSO logins), assume and sso = fn(role) → credentials | nil, err,
+-- create_token (rtl.aws.sso), ask = fn(prompt) → text | nil, or nil when nobody can be asked.
 function M.chain(options)
   local chain = {}
   if not options.explicit then chain[1] = providers.environment end

@@ -43,7 +43,9 @@ end
 --- The endpoint that the user set for a service, or nil: AWS_ENDPOINT_URL_<SERVICE>,
 -- AWS_ENDPOINT_URL, then the profile's `services` section and its `endpoint_url`.
 function M.configured(svc, profile)
-  if process.getenv "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS" == "true" then return nil end
+  local ignore = present(process.getenv "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+    or profile and profile.ignore_configured_endpoint_urls
+  if ignore and ignore:lower() == "true" then return nil end
   local own = variable_of(svc)
   local url = present(process.getenv("AWS_ENDPOINT_URL_" .. own))
     or present(process.getenv "AWS_ENDPOINT_URL")

@@ -8,7 +8,9 @@ local endpoint = require "rtl.aws.endpoint"
 local err = require "rtl.err"
 local errors = require "rtl.aws.errors"
 local model = require "rtl.aws.model"
+local process = require "rtl.process"
 local profiles = require "rtl.aws.profile"
+local providers = require "rtl.aws.providers"
 local secret = require "rtl.native.secret"
 
 local M = {}
@@ -35,6 +37,8 @@ local function region_of(options, profile)
     if region then return region, name end
   end
   if profile and profile.region then return profile.region, "profile" end
+  local region = providers.instance_region()
+  if region then return region, "instance metadata" end
 end
 
 local function tls_of(profile)
@@ -62,6 +66,7 @@ local function assume(self, role)
     params.WebIdentityToken, operation = role.token, "assume_role_with_web_identity"
   else
     params.ExternalId = role.external_id
+    params.SerialNumber, params.TokenCode = role.mfa_serial, role.mfa_code
   end
   local answer, failure = sts:call(operation, params)
   if not answer then return nil, failure end
@@ -89,6 +94,26 @@ local function sso(self, role)
   }
 end
 
+-- A new token of an SSO login for its refresh token.
+local function create_token(self, login)
+  local oidc = client.new("sso_oidc", {
+    region = login.region, tls = self.tls, profile = self.settings, endpoint = self.endpoint,
+  })
+  return oidc:create_token {
+    clientId = login.client_id, clientSecret = login.client_secret, grantType = "refresh_token",
+    refreshToken = login.refresh_token,
+  }
+end
+
+-- Asks the person at the terminal; nil when there is none.
+local function asker()
+  if not (process.is_terminal(0) and process.is_terminal(2)) then return nil end
+  return function (prompt)
+    process.write(prompt, 2)
+    return process.read_line()
+  end
+end
+
 -- A table of keys, a provider, or the chain.
 local function provider_of(self, options, found, name, chosen)
   local given = options.credentials
@@ -97,7 +122,8 @@ local function provider_of(self, options, found, name, chosen)
   return credentials.chain {
     profiles = found, profile = name, chosen = chosen, explicit = options.profile ~= nil,
     cache = profiles.sso_cache(), assume = function (role) return assume(self, role) end,
-    sso = function (role) return sso(self, role) end,
+    sso = function (role) return sso(self, role) end, ask = asker(),
+    create_token = function (login) return create_token(self, login) end,
   }
 end
 
@@ -111,9 +137,10 @@ local function settings_of(found, name)
 end
 
 --- session{region=, profile=, credentials=, endpoint=} → session | nil, err
--- Everything is optional: the region comes from the argument, AWS_REGION, AWS_DEFAULT_REGION or the
--- profile; credentials from the chain of the SDKs (rtl.aws.credentials), or as a table
--- {access_key_id, secret_access_key, session_token}. Nothing is sent yet.
+-- Everything is optional: the region comes from the argument, AWS_REGION, AWS_DEFAULT_REGION, the
+-- profile or the instance's metadata; credentials from the chain of the SDKs (rtl.aws.credentials),
+-- or as a table {access_key_id, secret_access_key, session_token}. Nothing is sent yet, but to the
+-- metadata when nobody else names a region.
 function M.session(options)
   options = options or {}
   local found, failure = profiles.load()

@@ -8,6 +8,7 @@ local json = require "rtl.native.json"
 local nearest = require "rtl.nearest"
 local process = require "rtl.process"
 local secret = require "rtl.native.secret"
+local sso = require "rtl.aws.sso"
 local wire = require "rtl.wire"
 
 local M = {}
@@ -122,42 +123,31 @@ local function token_of_file(path)
   return secret.new((token:gsub("%s+$", "")))
 end
 
--- The login of an SSO session: what a cache file holds whose start URL is the profile's.
-local function sso_login(options, start_url)
-  local folder = options.cache
-  local best
-  for _, name in ipairs(fs.exists(folder) and fs.list(folder) or {}) do
-    local text = name:find "%.json$" and fs.read(fs.join(folder, name))
-    local login = text and json.decode(text, { secret = { "accessToken" } })
-    local ends = type(login) == "table" and login.startUrl == start_url
-      and secret.is(login.accessToken) and clock.parse_iso(login.expiresAt or "")
-    if ends and (not best or ends > best.ends) then
-      best = { token = login.accessToken, ends = ends }
-    end
-  end
-  if best and best.ends > clock.utc() then return best.token end
-  return err.fail {
-    code = "RTL-CRED-010", hint = "log in again: aws sso login",
-    message = best and "the SSO login has expired" or "nobody is logged in at " .. start_url,
-  }
-end
-
 local function with_sso(options, name, profile, source)
   local session = profile.sso_session and options.profiles["sso-session"][profile.sso_session]
   local place = session or profile
-  if not place.sso_start_url or not place.sso_region or not profile.sso_role_name then
+  if not place.sso_start_url or not place.sso_region or not profile.sso_role_name
+    or not profile.sso_account_id or (profile.sso_session and not session) then
     return err.fail {
       code = "RTL-CRED-008", message = "profile " .. name .. " lacks settings of its SSO login",
       hint = "it needs sso_session (or sso_start_url and sso_region), sso_account_id and "
         .. "sso_role_name",
     }
   end
-  local token, failure = sso_login(options, place.sso_start_url)
+  local token, failure = sso.token(options.cache, {
+    session = profile.sso_session, start_url = place.sso_start_url, region = place.sso_region,
+    profile = name,
+  }, options.create_token)
   if not token then return nil, failure end
-  return options.sso {
+  local creds
+  creds, failure = options.sso {
     region = place.sso_region, token = token, account = profile.sso_account_id,
     role = profile.sso_role_name, source = source .. " (SSO)",
   }
+  if not creds and failure.status == 401 then
+    failure.hint = "log in: aws sso login --profile " .. name
+  end
+  return creds, failure
 end
 
 local function with_web_identity(options, role, source)
@@ -211,18 +201,33 @@ local function source_of(options, name, profile, visited)
   return resolve(options, source, visited)
 end
 
-local function with_role(options, name, profile, visited)
-  if profile.mfa_serial then
-    return err.fail {
-      code = "RTL-CRED-007", message = "profile " .. name .. " needs an MFA code",
-      hint = "log in with another tool and use its temporary keys",
-    }
+-- A code of the profile's device, from the person at the terminal. Three may be mistyped.
+local function mfa_code(options, name, serial)
+  for _ = 1, 3 do
+    local code = options.ask and options.ask(("MFA code of %s (profile %s): "):format(serial, name))
+    if not code then break end
+    code = code:gsub("%s", "")
+    if code:find "^%d%d%d%d%d%d$" then return code end
   end
+  return err.fail {
+    code = "RTL-CRED-007", message = "profile " .. name .. " needs an MFA code",
+    hint = options.ask and "it has six digits"
+      or "run this on a terminal, or put temporary keys into the environment",
+  }
+end
+
+local function with_role(options, name, profile, visited)
   local source, failure = source_of(options, name, profile, visited)
   if not source then return nil, failure end
+  local code
+  if profile.mfa_serial then
+    code, failure = mfa_code(options, name, profile.mfa_serial)
+    if not code then return nil, failure end
+  end
   return options.assume {
     role_arn = profile.role_arn, session_name = profile.role_session_name,
     external_id = profile.external_id, duration = tonumber(profile.duration_seconds),
+    mfa_serial = profile.mfa_serial, mfa_code = code,
     region = profile.region, credentials = source, source = "profile " .. name .. " (role)",
   }
 end
@@ -347,26 +352,56 @@ local function silent_metadata(refused)
   }
 end
 
---- Instance metadata, version 2. Not configured when nothing answers at its address.
-function M.instance()
+local function metadata_base()
+  local own = variable "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+  if own then return (own:gsub("/+$", "")) end
+  local mode = variable "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"
+  return mode and mode:lower() == "ipv6" and "http://[fd00:ec2::254]" or "http://169.254.169.254"
+end
+
+-- What the instance knows under `path`: a function that asks, or nil when nobody is there.
+local function metadata()
   if (variable "AWS_EC2_METADATA_DISABLED" or ""):lower() == "true" then return nil end
-  local base = variable "AWS_EC2_METADATA_SERVICE_ENDPOINT" or "http://169.254.169.254"
-  base = base:gsub("/+$", "")
+  local base = metadata_base()
   local token, refused = ask {
     method = "PUT", url = base .. "/latest/api/token", secret_body = true,
     headers = { ["x-aws-ec2-metadata-token-ttl-seconds"] = "21600" },
   }
   if not token then return silent_metadata(refused) end
-  local headers = { ["x-aws-ec2-metadata-token"] = token }
-  local path = base .. "/latest/meta-data/iam/security-credentials/"
-  local role, failure = ask { url = path, headers = headers }
-  if not role then return nil, failure end
+  return function (path, is_secret)
+    return ask {
+      url = base .. "/latest/meta-data/" .. path, secret_body = is_secret,
+      headers = { ["x-aws-ec2-metadata-token"] = token },
+    }
+  end
+end
+
+--- Instance metadata, version 2. Not configured when nothing answers at its address.
+function M.instance()
+  local look, failure = metadata()
+  if not look then return nil, failure end
+  local role
+  role, failure = look "iam/security-credentials/"
+  if not role then
+    if failure.status == 404 then return nil end -- the instance has no role
+    return nil, failure
+  end
   role = role:match "^%S+"
   if not role then return nil end
   local body
-  body, failure = ask { url = path .. role, headers = headers, secret_body = true }
+  body, failure = look("iam/security-credentials/" .. role, true)
   if not body then return nil, failure end
-  return document_of(body, "Token", "instance role " .. role)
+  local creds
+  creds, failure = document_of(body, "Token", "instance role " .. role)
+  if creds then creds.lasting = true end -- served on when the service fails, as the SDKs do
+  return creds, failure
+end
+
+--- The region of the instance that this runs on, or nil.
+function M.instance_region()
+  local look = metadata()
+  local region = look and look "placement/region"
+  return region and region:match "^%S+"
 end
 
 return M

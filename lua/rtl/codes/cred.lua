@@ -32,8 +32,8 @@ return {
   },
   ["RTL-CRED-007"] = {
     title = "A profile needs an MFA code",
-    cause = "The profile has mfa_serial.",
-    next = "Get temporary keys with another tool and put them into the environment.",
+    cause = "The profile has mfa_serial, and there was no terminal to ask on, or no code came.",
+    next = "Run it on a terminal and type the six digits, or bring temporary keys.",
   },
   ["RTL-CRED-008"] = {
     title = "The profile can't be used",
@@ -43,7 +43,7 @@ return {
   ["RTL-CRED-010"] = {
     title = "The SSO login has expired",
     cause = "The token in ~/.aws/sso/cache has ended, or none is for the profile's start URL.",
-    next = "Log in again (aws sso login), then run the same command again.",
+    next = "Log in again (aws sso login --profile NAME), then run the same command again.",
   },
   ["RTL-CRED-011"] = {
     title = "Instance metadata does not answer",
