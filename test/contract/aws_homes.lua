@@ -33,7 +33,8 @@ local function login(extra)
 end
 
 local SSO_PROFILE = "[sso-session corp]\nsso_region = eu-west-1\n"
-  .. "sso_start_url = https://corp/start\nsso_registration_scopes = sso:account:access\n[profile dev]\nsso_session = corp\n"
+  .. "sso_start_url = https://corp/start\n"
+  .. "sso_registration_scopes = sso:account:access\n[profile dev]\nsso_session = corp\n"
   .. "sso_account_id = 123456789012\nsso_role_name = Admin\nregion = us-east-1\n"
 
 local CONTAINER = { body = '{"AccessKeyId":"ASIAPOD","SecretAccessKey":"s","Token":"t",'
