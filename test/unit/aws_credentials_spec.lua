@@ -381,8 +381,9 @@ describe("the credential chain", function ()
   it("takes the authorities of AWS_CA_BUNDLE, else of the profile", function ()
     file("config", "[profile a]\nca_bundle = /profile.pem\naws_access_key_id = AKIAA\n"
       .. "aws_secret_access_key = s\n")
-    local answer = { body = "<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>"
-      .. "arn:aws:iam::1:user/u</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>" }
+    local answer = { body = "<GetCallerIdentityResponse><GetCallerIdentityResult>"
+      .. "<Account>123456789012</Account><Arn>arn:aws:iam::123456789012:user/u</Arn>"
+      .. "<UserId>U</UserId></GetCallerIdentityResult></GetCallerIdentityResponse>" }
     for _, path in ipairs { "/profile.pem", "/env.pem" } do
       fake.answers = { answer }
       assert(assert(aws.session { region = "us-east-1", profile = "a" }):identity())
