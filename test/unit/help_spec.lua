@@ -29,3 +29,44 @@ describe("codes", function ()
     assert.is_true(count > 30)
   end)
 end)
+
+describe("the page of an AWS operation", function ()
+  local help_aws = require "rtl.cli.help_aws"
+  local model = require "rtl.aws.model"
+
+  local function page(word) return table.concat(assert(help_aws.lines(word)), "\n") end
+
+  it("shows what it takes and gives, how it may be repeated and its pages", function ()
+    local text = page "aws.ec2.describe_vpcs"
+    for _, part in ipairs { "ec2:DescribeVpcs", "Only reads", 'client:all("describe_vpcs"',
+      "\n  VpcIds +list of string", "\n  Filters +list of tables\n    Name",
+      "\n  Vpcs +list of tables\n    VpcId", "MaxResults +integer, 5 to 1000" } do
+      assert.truthy(text:find(part) or text:find(part, 1, true), part)
+    end
+    assert.truthy(page("aws.eks.create_cluster"):find "\n  name ! ")
+    assert.truthy(page("aws.eks.create_cluster"):find "again with its clientRequestToken")
+    assert.truthy(page("aws.ec2.create_vpc"):find "Sent once only")
+    assert.truthy(page("aws.ec2.create_placement_group"):find "\n  Strategy +%w+ | ")
+  end)
+
+  it("exists for every one, in lines that fit", function ()
+    for _, name in ipairs(model.services()) do
+      assert.truthy(page("aws." .. name):find("aws." .. name, 1, true))
+      for _, key in ipairs(model.operations(model.service(name))) do
+        for line in page("aws." .. name .. "." .. key):gmatch "[^\n]+" do
+          assert.is_true(utf8.len(line) <= 100, line)
+        end
+      end
+    end
+  end)
+
+  it("is not there for other words, which have near ones", function ()
+    local none, known = help_aws.lines "aws.ec2.describe_vpc"
+    assert.is_nil(none)
+    assert.truthy(table.concat(known, " "):find "aws.ec2.describe_vpcs")
+    none, known = help_aws.lines "aws.ec"
+    assert.is_nil(none)
+    assert.truthy(table.concat(known, " "):find "aws.ec2")
+    assert.is_nil(help_aws.lines "task.spawn")
+  end)
+end)

@@ -1,8 +1,10 @@
---- `rtl help [RECIPE|MODULE|FUNCTION|settings|codes]`: from the docstrings, embedded at build time.
+--- `rtl help [RECIPE|MODULE|FUNCTION|aws.SERVICE.OPERATION|settings|codes]`: from the docstrings,
+-- embedded at build time, and from the operation tables of AWS.
 
 local arguments = require "rtl.cli.arguments"
 local err = require "rtl.err"
 local exit = require "rtl.cli.exit"
+local help_aws = require "rtl.cli.help_aws"
 local host = require "rtl.native.host"
 local load_file = require "rtl.recipe.load"
 local nearest = require "rtl.nearest"
@@ -162,8 +164,9 @@ local function page(entries)
   return exit.done
 end
 
-local function nothing(word)
-  local names = load_file.names()
+-- `names`: what else the word could have meant.
+local function nothing(word, names)
+  for _, name in ipairs(load_file.names()) do names[#names + 1] = name end
   for _, entry in ipairs(M.index()) do names[#names + 1] = bare(entry.name) end
   error(err.new {
     code = "RTL-CLI-009", message = ("no help on '%s'%s"):format(word, nearest.hint(word, names)),
@@ -180,8 +183,9 @@ function M.run(words)
   local file = (not word:match("^rtl%.") or nil) and load_file.find(word)
   if file then return M.recipe(file) end
   local entries = matching(word)
-  if #entries == 0 then nothing(word) end
-  return page(entries)
+  if #entries > 0 then return page(entries) end
+  local done, known = help_aws.page(word)
+  return done or nothing(word, known or {})
 end
 
 return M
