@@ -4,6 +4,7 @@
 set -u
 cd "$(dirname "$0")/.."
 root=$(mktemp -d "${TMPDIR:-/tmp}/rtl-fresh.XXXXXX")
+chmod 755 "$root"
 passed=0
 failed=0
 
@@ -36,10 +37,25 @@ cp /etc/resolv.conf "$root/etc/resolv.conf"
 mount -t proc proc "$root/proc"
 git ls-files -z | tar -c --null -T - | tar -x -C "$root/src/rtl"
 
+# Without root it installs nothing: it names the packages and stops.
+names_the_packages() {
+  chroot --userspec=65534:65534 "$root" sh /src/rtl/vendor/setup.sh >"$root/tmp/unprivileged" 2>&1
+  [ $? = 1 ] && grep -q "apt-get install .*liblua5.4-dev" "$root/tmp/unprivileged"
+}
+
+# The bundle carries what a bare Linux lacks: it plays the deploy before anything is installed.
+bundle_plays() {
+  make -s bundle >/dev/null && mkdir -p "$root/opt" &&
+    tar -xzf build/bundle/rtl-*.tar.gz -C "$root/opt" &&
+    chroot "$root" sh -c 'cd /tmp && HOME=/tmp /opt/rtl-*/rtl --rehearse deploy' >"$root/tmp/bundle" 2>&1
+}
+
 run_first_command() {
   chroot "$root" sh /src/rtl/vendor/setup.sh >"$root/out" 2>&1
 }
+expect "the bundle plays the deploy where nothing is installed" bundle_plays
+expect "without root it names the packages and stops" names_the_packages
 expect "sh vendor/setup.sh ends with exit 0" run_first_command
 expect "it ends in the verdict" grep -qE "EFA" "$root/out"
 expect "it says how to remove it all" grep -q "teardown" "$root/out"
-[ "$failed" = 0 ] || tail -n 40 "$root/out"
+[ "$failed" = 0 ] || tail -n 40 "$root/tmp/bundle" "$root/tmp/unprivileged" "$root/out"

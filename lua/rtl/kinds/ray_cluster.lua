@@ -57,6 +57,16 @@ local function names(pods)
   return list
 end
 
+-- The first thing that keeps the pods from being ready, as text; nil when they are.
+local function pods_unready(pods, workers)
+  local all = table.move(pods.workers, 1, #pods.workers, 2, { pods.head })
+  for _, pod in ipairs(all) do
+    local reason = kube.pod_reason(pod)
+    if reason then return ("pod %s: %s"):format(pod.metadata.name, reason) end
+  end
+  if #pods.workers < workers then return ("%d of %d workers"):format(#pods.workers, workers) end
+end
+
 -- The first thing that keeps the cluster from being ready, as text; nil when it is.
 local function unready(object, pods, workers)
   if (object.status or {}).observedGeneration ~= object.metadata.generation then
@@ -65,12 +75,8 @@ local function unready(object, pods, workers)
   if not pods.head then
     return select(2, kube.condition(object, "HeadPodReady")) or "no head pod yet"
   end
-  local all = table.move(pods.workers, 1, #pods.workers, 2, { pods.head })
-  for _, pod in ipairs(all) do
-    local reason = kube.pod_reason(pod)
-    if reason then return ("pod %s: %s"):format(pod.metadata.name, reason) end
-  end
-  if #pods.workers < workers then return ("%d of %d workers"):format(#pods.workers, workers) end
+  local reason = pods_unready(pods, workers)
+  if reason then return reason end
   if not kube.condition(object, "HeadPodReady") then return "head pod not ready" end
   local counted = object.status.readyWorkerReplicas or 0
   if counted < workers then return ("%d of %d workers ready"):format(counted, workers) end
@@ -133,8 +139,6 @@ end
 local function look(ctx, res, f)
   local client, failure = ctx:k8s()
   if not client then return nil, failure end
-  local object, refused = client:get(KIND, res.name, { namespace = f.namespace })
-  if not object then return nil, refused end
   local pods, unread = pods_of(client, res, f)
   if not pods then return nil, unread end
   local class = wrong_class(pods)
@@ -142,7 +146,12 @@ local function look(ctx, res, f)
     return nil, err.new { code = "RTL-PLAN-023", doing = res.key, message = class,
       hint = "Requests must equal limits in every container, init containers too" }
   end
-  local reason = unready(object, pods, f.workers)
+  -- Most looks end here: the pods say more, and earlier, than the cluster's status.
+  local reason = pods.head and pods_unready(pods, f.workers)
+  if reason then return false, reason end
+  local object, refused = client:get(KIND, res.name, { namespace = f.namespace })
+  if not object then return nil, refused end
+  reason = unready(object, pods, f.workers)
   if not reason then return live_of(ctx, res, f, object, pods) end
   local problem = not pods.head and invalid(client, res, f)
   if problem then

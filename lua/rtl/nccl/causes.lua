@@ -56,9 +56,28 @@ M.IF_PLUGIN_FAILED = {
   { "EFA_DEVICES_NOT_IN_POD", "RTL-NCCL-003", "fi_getinfo%(%) call failed" },
 }
 
+-- The longest run of a pattern that stands for itself: a line without it can't match, and that is
+-- seen much faster than by the pattern (which has to be tried on every line of every rank's log).
+local function literal_of(pattern)
+  local plain = pattern:gsub("%%.", "\0"):gsub("%b[]", "\0"):gsub(".[%?%*%-]", "\0")
+    :gsub("[%.%+%^%$]", "\0")
+  local longest = ""
+  for run in plain:gmatch("[^\0]+") do
+    if #run > #longest then longest = run end
+  end
+  return longest
+end
+
+local literals = {}
+for _, rows in ipairs { M.ROWS, M.IF_PLUGIN_FAILED } do
+  for _, row in ipairs(rows) do literals[row] = literal_of(row[3]) end
+end
+
 local function match(rows, message)
   for _, row in ipairs(rows) do
-    if message:find(row[3]) then return { class = row[1], code = row[2] } end
+    if message:find(literals[row], 1, true) and message:find(row[3]) then
+      return { class = row[1], code = row[2] }
+    end
   end
   return nil
 end
