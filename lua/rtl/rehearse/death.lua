@@ -3,13 +3,17 @@
 
 local M = {}
 
--- The kernel's SIGKILL, sent by a child: nothing of this process runs after it.
+-- The kernel's SIGKILL, sent by a child: nothing of this process runs after it. The child is held
+-- meanwhile, since one whose handle is collected is killed with it.
 local function die()
   local loop = require "rtl.native.loop"
   local native = require "rtl.native.process"
-  native.spawn { argv = { "/bin/sh", "-c", "kill -KILL $PPID" }, stdin = "null", stdout = "null",
-                 stderr = "null" }
-  while true do loop.wait(1) end
+  local held = {}
+  while true do
+    held[#held + 1] = native.spawn { argv = { "/bin/sh", "-c", "kill -KILL $PPID" },
+      stdin = "null", stdout = "null", stderr = "null" }
+    loop.wait(1)
+  end
 end
 
 local function note_and_die(world)
