@@ -11,6 +11,7 @@ local M = {}
 M.options = {
   { name = "plan", help = "show what would be done, hold and change nothing" },
   { name = "exit-code", help = "with --plan: exit 4 when there are changes" },
+  { name = "out", value = "DIR", help = "with --plan: write what would be sent into DIR" },
   { name = "yes", short = "y", help = "don't ask" },
   { name = "json", help = "events as one JSON object a line" },
   { name = "only", value = "STEP,…", help = "apply and verify these steps only" },
@@ -32,6 +33,17 @@ function M.heeds(recipe, name)
   return false
 end
 
+-- What says how a plan is shown means nothing without one.
+local WITH_PLAN = { "exit-code", "out" }
+
+local function check_together(options)
+  for _, name in ipairs(WITH_PLAN) do
+    if options[name:gsub("-", "_")] and not options.plan then
+      error(err.new { code = "RTL-CLI-001", message = ("--%s goes with --plan"):format(name) }, 0)
+    end
+  end
+end
+
 --- Refuses options that the recipe would not heed: `--only job` would else be no limit at all.
 -- `parsed` is what parse() returned. Raises RTL-CLI-001.
 function M.check(recipe, parsed)
@@ -42,6 +54,7 @@ function M.check(recipe, parsed)
         hint = ("rtl help %s shows what it takes"):format(recipe.name) }, 0)
     end
   end
+  check_together(parsed.options)
 end
 
 local function option_of(word)

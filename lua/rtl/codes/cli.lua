@@ -83,4 +83,9 @@ return {
     cause = "Standard output is closed or its disk is full.",
     next = "The run's own record is complete; `rtl status` shows what stands.",
   },
+  ["RTL-CLI-017"] = {
+    title = "The folder of --out holds other files",
+    cause = "`--plan --out DIR` empties DIR of an earlier plan, and of nothing else.",
+    next = "Give a folder that does not exist yet, or an empty one.",
+  },
 }

@@ -116,4 +116,10 @@ return {
       .. "never made, or is gone.",
     next = "Run the whole recipe, or choose the step that makes it too.",
   },
+  ["RTL-PLAN-030"] = {
+    title = "What a resource would send can't be told",
+    cause = "`--plan --out` runs each create against clients that send nothing; this one needs an "
+      .. "answer that only the real service can give, or a chart that can't be had.",
+    next = "See the error under it. The plan itself (`--plan` alone) does not depend on it.",
+  },
 }

@@ -12,6 +12,7 @@ return {
   lock = require "rtl.plan.lock",
   read = diff.read,
   reckon = diff.reckon,
+  sketch = require "rtl.plan.sketch",
   apply = apply.run,
   teardown = teardown,
 }

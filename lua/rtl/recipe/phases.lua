@@ -252,6 +252,11 @@ end
 -- ---- the whole ----
 
 local function plan_only(run, p, pending)
+  local dir = run.options.out
+  if dir then
+    local count = require("rtl.recipe.sketch").write(run, p, dir)
+    run:note(("%d files in %s: what would be sent"):format(count, dir))
+  end
   local changes = report.has_changes(p) or #pending > 0
   return run.options.exit_code and changes and "changes" or "done"
 end
