@@ -39,14 +39,14 @@ describe("a job's identity", function ()
   end)
 
   it("is numbered after the last one of the same digest", function ()
-    local there = { ["d-01234567-1"] = { status = "FAILED" },
-      ["d-01234567-2"] = { status = "SUCCEEDED" } }
-    local jobs = { status = function (_, id)
-      if there[id] then return there[id] end
-      return nil, require("rtl.err").new { code = "RTL-RAY-003", message = "not there" }
-    end }
+    local there = { { submission_id = "d-01234567-2", status = "SUCCEEDED" },
+      { submission_id = "d-01234567-10", status = "FAILED" },
+      { submission_id = "d-01234567-1", status = "FAILED" },
+      { submission_id = "d-01234567-x", status = "FAILED" },
+      { submission_id = "d-99999999-11", status = "FAILED" } }
+    local jobs = { list = function () return there end }
     local id, info, next_id = ray_job.find({ deployment = "d" }, jobs, "0123456789")
-    assert.same({ "d-01234567-2", "SUCCEEDED", "d-01234567-3" }, { id, info.status, next_id })
+    assert.same({ "d-01234567-10", "FAILED", "d-01234567-11" }, { id, info.status, next_id })
     there = {}
     id, info, next_id = ray_job.find({ deployment = "d" }, jobs, "0123456789")
     assert.is_nil(id)

@@ -3,7 +3,9 @@ local api = require "test.support.apiserver"
 local clock = require "rtl.clock"
 local err = require "rtl.err"
 local fs = require "rtl.fs"
+local array = require "rtl.array"
 local json = require "rtl.native.json"
+local null = require "rtl.null"
 local process = require "rtl.process"
 local ray = require "rtl.ray"
 
@@ -114,6 +116,29 @@ describe("status", function ()
       local info, problem = jobs:status "j"
       assert.equal(case[2], problem and problem.code)
       assert.equal(not case[2] and 3 or nil, info and info.driver_exit_code)
+    end
+  end)
+end)
+
+describe("list", function ()
+  it("gives the submitted jobs, without the drivers that nobody submitted", function ()
+    local jobs, pod = head { rest = function ()
+      return rest(200, { { submission_id = "j-1", status = "FAILED", message = null },
+        { job_id = "02000000", submission_id = null, status = "RUNNING" } })
+    end }
+    assert.same({ { submission_id = "j-1", status = "FAILED" } }, assert(jobs:list()))
+    assert.equal("http://127.0.0.1:8265/api/jobs/", pod.argv[1][5])
+    jobs = head { rest = function () return rest(200, array {}) end }
+    assert.same({}, assert(jobs:list()))
+  end)
+
+  it("takes nothing else for an array of jobs", function ()
+    for _, case in ipairs { { rest(200, { jobs = 1 }), "RTL-RAY-004" },
+      { rest(503, "starting"), "RTL-RAY-001" }, { rest(200, "[[1]]"), nil } } do
+      local jobs = head { rest = function () return case[1] end }
+      local list, problem = jobs:list()
+      assert.equal(case[2], problem and problem.code)
+      assert.equal(case[2] == nil, list ~= nil and #list == 0)
     end
   end)
 end)

@@ -92,6 +92,13 @@ local function job_path(id) return "/api/jobs/" .. id:gsub("[^%w_.~-]", function
   return ("%%%02X"):format(c:byte())
 end) end
 
+local function without_nulls(info)
+  for key, value in pairs(info) do
+    if value == null then info[key] = nil end
+  end
+  return info
+end
+
 --- What Ray knows of a job: { status = "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "STOPPED",
 -- driver_exit_code, message, start_time, end_time (ms), … } | nil, err (RTL-RAY-003: no such job).
 function Jobs:status(id)
@@ -101,10 +108,23 @@ function Jobs:status(id)
     return nil, err.new { code = "RTL-RAY-004", doing = "ask for job " .. id,
       message = "the answer has no status" }
   end
-  for key, value in pairs(info) do
-    if value == null then info[key] = nil end
+  return without_nulls(info)
+end
+
+--- All jobs that were submitted and Ray still knows, in no order: array of what status() gives,
+-- each with its `submission_id` | nil, err. Drivers that came without a submission are left out.
+function Jobs:list()
+  local rows, problem = rest(self, "GET", "/api/jobs/", "list the jobs")
+  if not rows then return nil, problem end
+  local list = array {}
+  for _, info in ipairs(array.is(rows) and rows or {}) do
+    if type(info) == "table" and type(info.submission_id) == "string" then
+      list[#list + 1] = without_nulls(info)
+    end
   end
-  return info
+  if array.is(rows) then return list end
+  return nil, err.new { code = "RTL-RAY-004", doing = "list the jobs",
+    message = "the answer is no array" }
 end
 
 --- Whether a status is one that does not change any more.

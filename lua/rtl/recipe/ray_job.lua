@@ -45,17 +45,17 @@ function M.digest(run, script)
   return crypto.sha256_hex(table.concat(parts, "\0"))
 end
 
---- The newest job of that digest on the cluster: id and info, or nil and the id for a new one.
--- Ids are NAME-DIGEST-N; a job that ended badly is followed by one with the next N.
+--- The newest job of that digest on the cluster: its id and info (nil when there is none), and the
+-- id for a new one. Ids are NAME-DIGEST-N; a job that ended badly is followed by the next N.
 function M.find(run, jobs, digest)
-  local last_id, last
-  for n = 1, 999 do
-    local id = ("%s-%s-%d"):format(run.deployment, digest:sub(1, 8), n)
-    local info, failure = jobs:status(id)
-    if failure and failure.code ~= "RTL-RAY-003" then error(failure, 0) end
-    if not info then return last_id, last, id end
-    last_id, last = id, info
+  local prefix = ("%s-%s-"):format(run.deployment, digest:sub(1, 8))
+  local newest, last = 0, nil
+  for _, info in ipairs(assert(jobs:list())) do
+    local id = info.submission_id
+    local n = id:sub(1, #prefix) == prefix and math.tointeger(tonumber(id:sub(#prefix + 1)))
+    if n and n > newest then newest, last = n, info end
   end
+  return last and last.submission_id, last, prefix .. newest + 1
 end
 
 --- The environment of the job (Ray's runtime environment): NCCL's log level and file, and the pin.
