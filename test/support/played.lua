@@ -216,12 +216,12 @@ function M.enter(spec, state, wrap)
   end
 end
 
---- Runs a recipe in this process; `asks`: without --yes, as the command line asks. Returns the name
--- of the exit code and the run's outcome, or nil and the error.
-function M.run(name, asks)
+--- Runs a recipe in this process; `asks`: without --yes, as the command line asks; `options` of the
+-- command line. Returns the name of the exit code and the run's outcome, or nil and the error.
+function M.run(name, asks, options)
   local r = recipe.open(assert(load_file.find(name)))
   local run = run_object.new { recipe = r, values = assert(r.set:resolve {}),
-    options = { yes = true }, words = {}, bus = events.bus() }
+    options = options or { yes = true }, words = {}, bus = events.bus() }
   run.confirm = function (_, question) return assert(ask.confirm(question, not asks)) end
   local ok, result = failure.call(task.run, function ()
     local _ <close> = setmetatable({}, { __close = function () run:let_go() end })

@@ -67,8 +67,8 @@ function client.delete() return true end
 function client.discover() return true end
 
 --- new{told=, placeholder=, live=, server_version=, applied=} → client. `told(object)` is called
--- for each object that would be applied; `placeholder(field)` gives the text that stands for what the
--- server would choose; `live` is the client of a cluster that stands, else `server_version`
+-- for each object that would be applied; `placeholder(field)` gives the text that stands for what
+-- the server would choose; `live` is the client of a cluster that stands, else `server_version`
 -- ("v1.36.0") the one that charts are rendered for; clients that share the table `applied` find
 -- each other's objects.
 function M.new(options)

@@ -59,7 +59,8 @@ end
 --- requests(plan, ctx, systems) → array of {resource = key, action, requests, err}, in the plan's
 -- order, for each row that would be created, replaced or changed. `err` says why a row's requests
 -- are not all known. systems: aws(service, {region, told, placeholder, live}) and k8s{told,
--- placeholder}, each a client that changes nothing and calls told(request). Deletes are not sketched.
+-- placeholder}, each a client that changes nothing and calls told(request).
+-- Deletes are not sketched.
 function M.requests(plan, ctx, systems)
   local list = {}
   for _, row in ipairs(plan.changes) do
