@@ -194,14 +194,14 @@ end
 
 local function zero() return 0 end
 
---- Puts a world of its own behind the four seams; `wrap` (function (wire) → wire) may stand
--- between. State is kept in the folder `state`. Returns the world and a function that puts the
--- former implementations back.
+--- Puts a world (or a new one of that spec) behind the four seams; `wrap` (function (wire) →
+-- wire) may stand between. State is kept in the folder `state`. Returns the world and a function
+-- that puts the former implementations back.
 function M.enter(spec, state, wrap)
   local former = { clock = clock.use { mono = zero, utc = zero },
     entropy = entropy.use { bytes = zero }, process = process.use {},
     wire = wire.use { request = zero, connect = zero } }
-  local world = assert(rehearse.world(spec))
+  local world = type(spec) == "table" and spec or assert(rehearse.world(spec))
   local impl = require("rtl.rehearse.wire").new(world)
   require("rtl.rehearse.seams").use(world, wrap and wrap(impl) or impl)
   local inner = process.use {}

@@ -5,11 +5,13 @@
 
 local death = require "rtl.rehearse.death"
 local err = require "rtl.err"
+local events = require "rtl.rehearse.weather.events"
 local fs = require "rtl.fs"
 local journal = require "rtl.rehearse.journal"
 local scenarios = require "rtl.rehearse.scenarios"
 local seams = require "rtl.rehearse.seams"
 local spec_module = require "rtl.rehearse.spec"
+local weather = require "rtl.rehearse.weather"
 local wire = require "rtl.rehearse.wire"
 local world_module = require "rtl.rehearse.world"
 
@@ -31,14 +33,19 @@ local function empty_world(spec)
     weather = scenarios[spec.scenario],
   }
   world.title = spec_module.text(spec)
+  if world.weather.kinds then
+    weather.arm(world, world.weather.kinds ~= "mixed" and world.weather.kinds or nil)
+  end
   world.performers.run = function (w)
     w.runs = w.runs + 1
+    events.new_run(w)
     w:touch()
   end
   world.performers.killed = function (w) w.was_killed = true end
   require "rtl.rehearse.aws".open(world, seams.credentials(world))
   require "rtl.rehearse.kube".open(world)
   death.arm(world)
+  events.begin(world)
   return world
 end
 

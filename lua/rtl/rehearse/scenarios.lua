@@ -1,7 +1,11 @@
 --- The scenarios by name: what differs from an ordinary day. Each field is read by the part of the
 -- world that it concerns; `keys` are what a user may add behind the name (with their kind).
 
-return {
+local kinds = require "rtl.rehearse.weather.kinds"
+
+local DEATH = { call = "integer", when = { before = true, after = true, answered = true } }
+
+local M = {
   calm = {
     title = "an ordinary day: everything works, with AWS' usual timings",
   },
@@ -19,7 +23,15 @@ return {
   },
   killed = {
     title = "the process dies at the mutating call number `call`",
-    keys = { call = "integer", when = { before = true, after = true, answered = true } },
-    needs = { "call" },
+    keys = DEATH, needs = { "call" },
+  },
+  weather = {
+    title = "a mix of troubles that the seed chooses",
+    keys = DEATH, kinds = "mixed",
   },
 }
+
+-- Each kind of weather is a scenario of its own, too.
+for name, row in pairs(kinds) do M[name] = { title = row.title, kinds = { name } } end
+
+return M

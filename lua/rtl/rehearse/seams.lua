@@ -11,9 +11,20 @@ local M = {}
 --- Virtual time. It moves only when the scheduler finds nobody who can run and calls advance().
 function M.clock(world)
   local begin = world_module.BEGIN_US
+  -- Whoever has an answer and looks at the clock before it is written down is alive no more.
+  local function still_alive()
+    if world.doomed then world:check_death() end
+  end
   return {
-    mono = function () return (world.now_us - begin) / 1000000 end,
-    utc = function () return world.now_us / 1000000 end,
+    mono = function ()
+      still_alive()
+      return (world.now_us - begin) / 1000000
+    end,
+    utc = function ()
+      still_alive()
+      local skewed = world.sky["clock-skew"]
+      return world.now_us / 1000000 + (skewed and skewed.seconds or 0)
+    end,
     advance = function (to)
       local us = math.ceil(to * 1000000)
       if us / 1000000 < to then us = us + 1 end -- rounding must not leave a timer in the future

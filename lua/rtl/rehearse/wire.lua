@@ -8,8 +8,8 @@ local err = require "rtl.err"
 local http = require "rtl.rehearse.http"
 local kube = require "rtl.rehearse.kube"
 local secret = require "rtl.native.secret"
-local task = require "rtl.task"
 local unconfirmed = require "rtl.rehearse.unconfirmed"
+local way = require "rtl.rehearse.weather.way"
 
 local M = {}
 
@@ -38,7 +38,7 @@ end
 local function wait_latency(world, server)
   local bounds = LATENCY[server]
   world.calls_made = (world.calls_made or 0) + 1
-  task.sleep(world:spread(bounds[1], bounds[2], "latency", world.runs, world.calls_made))
+  way.wait(world, world:spread(bounds[1], bounds[2], "latency", world.runs, world.calls_made))
 end
 
 local function answer_headers(world, answer)
@@ -71,10 +71,14 @@ local function request(world, wanted)
   wait_latency(world, server)
   world:advance(world.now_us)
   world:check_death()
+  local arrives, lost = way.before(world, wanted)
+  if not arrives then return nil, lost end
   local answer, e = HANDLERS[server](world, {
     method = wanted.method, url = url, headers = headers, body = body, tls = wanted.tls,
     text = secret.reveal(wanted.url) })
   if not answer then return nil, e end
+  arrives, lost = way.after(world, wanted)
+  if not arrives then return nil, lost end
   return finish(world, answer)
 end
 
@@ -84,6 +88,8 @@ local function connect(world, wanted)
     return unreachable(wanted, url and url.host or "?")
   end
   wait_latency(world, "kube")
+  local arrives, lost = way.before(world, wanted)
+  if not arrives then return nil, lost end
   return kube.connect(world, url, wanted)
 end
 

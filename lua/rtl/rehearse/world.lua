@@ -21,6 +21,7 @@ function M.new(options)
     seed = options.seed, scenario = options.scenario, weather = options.weather or {},
     keys = options.keys or {}, now_us = M.BEGIN_US, queue = {}, queued = 0, counters = {},
     performers = {}, waiters = {}, changes = 0, mutations = 0, runs = 0, last_mark_us = M.BEGIN_US,
+    sky = {}, struck_by = {},
   }, World)
 end
 
@@ -32,6 +33,27 @@ end
 --- The virtual time as seconds since 1970 (float).
 function World:now()
   return self.now_us / 1000000
+end
+
+--- How long the world has been there, in seconds (float).
+function World:age()
+  return (self.now_us - M.BEGIN_US) / 1000000
+end
+
+--- Notes that a kind of weather hit something.
+function World:struck(kind)
+  self.struck_by[kind] = (self.struck_by[kind] or 0) + 1
+end
+
+--- Whether the weather `kind` hits the thing of its sort that comes by now: of all that come, the
+-- kind's `skip` first ones get away, and `times` after them do not. Returns the draw, or nil.
+function World:strikes(kind)
+  local draw = self.sky[kind]
+  if not draw then return nil end
+  local n = self:count("weather " .. kind)
+  if n <= draw.skip or n > draw.skip + draw.times then return nil end
+  self:struck(kind)
+  return draw
 end
 
 --- The virtual time as whole seconds since 1970.

@@ -8,6 +8,7 @@ local json = require "rtl.native.json"
 local model = require "rtl.aws.model"
 local places = require "rtl.rehearse.aws.places"
 local region_module = require "rtl.rehearse.aws.region"
+local services = require "rtl.rehearse.weather.services"
 local sign = require "rtl.rehearse.aws.sign"
 
 local M = {}
@@ -108,12 +109,14 @@ local function perform(world, args)
   return handle(world, svc, svc.ops[args.o], args.r, args.p)
 end
 
-local function page_of(op, params, result)
+local function page_of(world, op, params, result)
   local page = op.page
   local items = page and result[page.items]
   if not items then return result end
-  local size = tonumber(params[page.size]) or (op.service.name == "eks" and 100) or math.huge
+  local asked = tonumber(params[page.size]) or (op.service.name == "eks" and 100) or math.huge
+  local size = services.page_size(world, asked)
   local from = tonumber(((params[page.send] or ""):match "^page%-(%d+)$")) or 0
+  if size < asked and from + size < #items then world:struck "small-pages" end
   if from == 0 and #items <= size then
     if page.more then result[page.more] = false end
     return result
@@ -151,11 +154,12 @@ function M.answer(world, request)
   if refused then return refuse(refused) end
   local op, params = decode.request(svc, request)
   if not op then return refuse(params) end
-  local stroke = world.weather.aws and world.weather.aws(world, op, params)
+  local stroke = services.before(world, svc, op, region)
   if stroke then return refuse(stroke) end
   local result, why = dispatch(world, svc, op, region, params)
-  if not result then return refuse(why) end
-  return encode.result(op, page_of(op, params, result), id)
+  why = services.after(world, svc) or why
+  if why then return refuse(why) end
+  return encode.result(op, page_of(world, op, params, result), id)
 end
 
 --- Prepares a new world's account. `keys`: the credentials that its environment gives.

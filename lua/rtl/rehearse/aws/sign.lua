@@ -84,12 +84,14 @@ function M.refusal(world, svc, region, request)
                      "The security token included in the request is invalid.", 403)
   end
   if keys.expires and world:now() > keys.expires then
+    world:struck "expired-keys"
     return fault.new(code_for(svc, svc.name == "ec2" and "RequestExpired" or "ExpiredToken",
                               "ExpiredTokenException"),
                      "The security token included in the request is expired", 400)
   end
   local at = clock.parse_iso(request.headers["x-amz-date"] or "")
   if not at or math.abs(at - world:now()) > SKEW then
+    if world.sky["clock-skew"] then world:struck "clock-skew" end
     local code = svc.name == "ec2" and "RequestExpired" or "SignatureDoesNotMatch"
     return fault.new(code_for(svc, code, "InvalidSignatureException"),
                      ("Signature not yet current or expired: %s"):format(

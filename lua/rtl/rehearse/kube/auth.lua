@@ -68,6 +68,7 @@ local function principal_of(world, token, cluster_name)
   end
   local keys = signature_ok(world, url, query, cluster_name)
   if not keys then return nil, "signature does not match" end
+  if keys.expires and world:now() > keys.expires then return nil, "its keys have expired" end
   return keys.principal
 end
 
