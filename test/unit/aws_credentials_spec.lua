@@ -406,6 +406,25 @@ describe("the credential chain", function ()
     assert.same({ "/opt/keys", "--for", "a b", 'c"d', "e f" }, ran)
   end)
 
+  it("knows when keys end, and does not take what it can't read for never", function ()
+    variables.AWS_ACCESS_KEY_ID, variables.AWS_SECRET_ACCESS_KEY = "AKIAENV", "env-secret"
+    for text, ends in pairs {
+      [""] = false, ["2015-08-30T18:00:00Z"] = 1440957600, ["2015-08-30T18:00:00+00:00"] =
+      1440957600, ["2015-08-30 18:00:00+00:00"] = 1440957600, ["2015-08-30T18:00:00.5Z"] =
+      1440957600.5,
+    } do
+      variables.AWS_CREDENTIAL_EXPIRATION = text
+      assert.equal(ends or nil, assert(found()).expires)
+    end
+    for _, text in ipairs { "tomorrow", "1440957600", "2015-13-30T18:00:00Z" } do
+      variables.AWS_CREDENTIAL_EXPIRATION = text
+      local none, e = found()
+      assert.is_nil(none)
+      assert.equal("RTL-CRED-004", e.code)
+      assert.matches(text, e.message, 1, true)
+    end
+  end)
+
   it("explains a credential process that fails or prints nonsense", function ()
     file("config", "[profile p]\ncredential_process = keys\n")
     for _, done in ipairs {
@@ -413,6 +432,8 @@ describe("the credential chain", function ()
       { status = 0, stdout = "hello", stderr = "" },
       { status = 0, stdout = '{"Version":2}', stderr = "" },
       { status = 0, stdout = '{"Version":1,"AccessKeyId":"A"}', stderr = "" },
+      { status = 0, stdout = '{"Version":1,"AccessKeyId":"","SecretAccessKey":"s"}', stderr = "" },
+      { status = 0, stdout = '{"Version":1,"AccessKeyId":"A","SecretAccessKey":""}', stderr = "" },
     } do
       undo()
       undo = fake_aws.environment(variables, function () return done end)

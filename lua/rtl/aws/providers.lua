@@ -25,6 +25,19 @@ local function hidden(text)
   return secret.is(text) and text or secret.new(text)
 end
 
+-- When keys end, of the text that came with them: none or an empty one is never. What can't be
+-- read is not taken for never: the keys would end unnoticed.
+local function end_of(text, source)
+  if type(text) ~= "string" or text == "" then return nil end
+  local at = clock.parse_iso((text:gsub("^([%d-]+) ", "%1T"))) -- as Python prints it, too
+  if at then return at end
+  return err.fail {
+    code = "RTL-CRED-004", message = ("the keys from %s end at '%s', which is no time")
+      :format(source, text),
+    hint = "it is written like 2026-12-01T10:00:00Z",
+  }
+end
+
 --- AWS_ACCESS_KEY_ID and its companions. An empty variable is an unset one.
 function M.environment()
   local id, key = variable "AWS_ACCESS_KEY_ID", variable "AWS_SECRET_ACCESS_KEY"
@@ -35,27 +48,40 @@ function M.environment()
       message = (id and "AWS_SECRET_ACCESS_KEY" or "AWS_ACCESS_KEY_ID") .. " is not set",
     }
   end
-  local expires = variable "AWS_CREDENTIAL_EXPIRATION"
+  local expires, failure = end_of(variable "AWS_CREDENTIAL_EXPIRATION",
+    "environment (AWS_CREDENTIAL_EXPIRATION)")
+  if failure then return nil, failure end
   return {
     access_key_id = id, secret_access_key = hidden(key), source = "environment",
     session_token = hidden(variable "AWS_SESSION_TOKEN" or variable "AWS_SECURITY_TOKEN"),
-    expires = expires and clock.parse_iso(expires),
+    expires = expires,
   }
+end
+
+local function text_of(field)
+  return type(field) == "string" and field ~= "" and field or nil
+end
+
+local function is_usable(document)
+  local key = document.SecretAccessKey
+  return text_of(document.AccessKeyId) and secret.is(key) and #key > 0
+    and (text_of(document.Code) or "Success") == "Success"
 end
 
 -- Credentials of a decoded JSON document; `token` names its session token.
 local function from_document(document, token, source)
-  local id, key = document.AccessKeyId, document.SecretAccessKey
-  if type(id) ~= "string" or not secret.is(key) then
+  if not is_usable(document) then
+    local why = text_of(document.Message) or text_of(document.Code)
     return err.fail {
-      code = "RTL-CRED-004", message = "no usable keys from " .. source,
-      excerpt = type(document.Message) == "string" and document.Message or nil,
+      code = "RTL-CRED-004",
+      message = "no usable keys from " .. source .. (why and ": " .. why or ""),
     }
   end
-  local expires = document.Expiration
+  local expires, failure = end_of(document.Expiration, source)
+  if failure then return nil, failure end
   return {
-    access_key_id = id, secret_access_key = key, session_token = hidden(document[token]),
-    expires = type(expires) == "string" and clock.parse_iso(expires) or nil, source = source,
+    access_key_id = document.AccessKeyId, secret_access_key = document.SecretAccessKey,
+    session_token = hidden(document[token]), expires = expires, source = source,
   }
 end
 
