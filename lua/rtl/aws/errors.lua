@@ -37,7 +37,8 @@ local QUOTA = set [[
   VcpuLimitExceeded InstanceLimitExceeded VpcLimitExceeded SubnetLimitExceeded
   AddressLimitExceeded NatGatewayLimitExceeded InternetGatewayLimitExceeded
   SecurityGroupLimitExceeded RulesPerSecurityGroupLimitExceeded AttachmentLimitExceeded
-  ResourceLimitExceededException ResourceLimitExceeded LimitExceeded RouteTableLimitExceeded
+  ResourceLimitExceededException ResourceLimitExceeded LimitExceeded LimitExceededException
+  RouteTableLimitExceeded
   VpcEndpointLimitExceeded ServiceQuotaExceededException QuotaExceededException
   ParameterLimitExceeded TooManyBuckets]]
 
@@ -45,7 +46,7 @@ local THROTTLED = set [[
   RequestLimitExceeded EC2ThrottledException Throttling ThrottlingException ThrottledException
   RequestThrottled RequestThrottledException TooManyRequestsException TooManyRequests
   BandwidthLimitExceeded SlowDown PriorRequestNotComplete ProvisionedThroughputExceededException
-  TransactionInProgressException TooManyUpdates]]
+  TransactionInProgressException TooManyUpdates DependencyThrottle]]
 
 local DENIED = set [[
   AuthFailure UnauthorizedOperation AccessDenied AccessDeniedException InvalidClientTokenId
@@ -55,7 +56,8 @@ local DENIED = set [[
 local EXPIRED = set "ExpiredToken ExpiredTokenException RequestExpired"
 
 local TRANSIENT = set [[
-  RequestTimeout RequestTimeoutException InternalError InternalFailure ServiceUnavailable
+  RequestTimeout RequestTimeoutException InternalError InternalErrorException InternalFailure
+  ServiceUnavailable BadDigest
   Unavailable InternalServerError InternalServerErrorException InternalServerException
   ServerException ServiceUnavailableException IDPCommunicationError ConcurrentModification
   EntityTemporarilyUnmodifiable ResourceContention ScalingActivityInProgress
@@ -65,7 +67,10 @@ local TRANSIENT = set [[
 local SKEWED = set "RequestTimeTooSkewed RequestExpired RequestInTheFuture"
 local PERHAPS_SKEWED = set "InvalidSignatureException SignatureDoesNotMatch AuthFailure"
 
-local STATUS = { [429] = true, [500] = true, [502] = true, [503] = true, [504] = true }
+-- 509: bandwidth limit exceeded.
+local STATUS = {
+  [429] = true, [500] = true, [502] = true, [503] = true, [504] = true, [509] = true,
+}
 
 local function has(codes)
   return function (e) return err.is(e) and codes[e.code] or false end
@@ -99,6 +104,16 @@ M.expired = has(EXPIRED)
 --- "sure", "perhaps" or nil: whether the error comes from a wrong clock.
 function M.skewed(e)
   return SKEWED[e.code] and "sure" or PERHAPS_SKEWED[e.code] and "perhaps" or nil
+end
+
+--- The codes and HTTP statuses (as text) that are tried again, sorted.
+function M.retried()
+  local list = {}
+  for _, codes in ipairs { THROTTLED, TRANSIENT, STATUS } do
+    for code in pairs(codes) do list[#list + 1] = tostring(code) end
+  end
+  table.sort(list)
+  return list
 end
 
 --- Sets `retryable` and `throttled` of a service's error.
