@@ -301,4 +301,17 @@ return {
   { what = "leaves configured endpoints alone when told so", endpoint_of = "eks",
     keys = "A A-secret ", files = { [CONFIG] = "[default]\nendpoint_url = http://127.0.0.1:4\n"
       .. "ignore_configured_endpoint_urls = true\n" .. keys "A" } },
+  { what = "asks a FIPS endpoint when a variable says so", endpoint_of = "eks",
+    keys = "A A-secret ", environment = { AWS_USE_FIPS_ENDPOINT = "TRUE" },
+    files = { [CONFIG] = "[default]\nuse_fips_endpoint = false\n" .. keys "A" } },
+  { what = "asks dual-stack endpoints when the profile says so", endpoint_of = "s3",
+    keys = "A A-secret ", files = { [CONFIG] = "[default]\nuse_dualstack_endpoint = true\n"
+      .. keys "A" } },
+  { what = "asks endpoints of both kinds at once", endpoint_of = "eks", keys = "A A-secret ",
+    environment = { AWS_USE_DUALSTACK_ENDPOINT = "true" },
+    files = { [CONFIG] = "[default]\nuse_fips_endpoint = true\n" .. keys "A" } },
+  { what = "takes no word but true and false for them", keys = false, region = false,
+    environment = { AWS_USE_FIPS_ENDPOINT = "yes" },
+    files = { [CONFIG] = "[default]\n" .. keys "A" },
+    but = "botocore reads `yes` as no, and asks the plain endpoint of who wanted a FIPS one" },
 }

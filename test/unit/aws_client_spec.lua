@@ -102,6 +102,41 @@ describe("an AWS client", function ()
     assert.equal("http://q:2/", fake.requests[2].url)
   end)
 
+  it("asks FIPS and dual-stack endpoints, and says so where there is none", function ()
+    local function url_of(service, region, variant)
+      fake.answers = { { body = "{}" } }
+      client(service, { region = region, variant = variant }):call(
+        service == "s3" and "list_objects_v2" or "list_clusters",
+        service == "s3" and { Bucket = "my-bucket" } or {})
+      return table.remove(fake.requests).url
+    end
+    local both = { fips = true, dual = true }
+    assert.equal("https://fips.eks.us-east-1.amazonaws.com/clusters",
+      url_of("eks", "us-east-1", { fips = true }))
+    assert.equal("https://eks-fips.us-east-1.api.aws/clusters", url_of("eks", "us-east-1", both))
+    assert.equal("https://my-bucket.s3-fips.dualstack.us-east-1.amazonaws.com/?list-type=2",
+      url_of("s3", "us-east-1", both))
+    local s3 = client("s3", { region = "cn-north-1", variant = both })
+    for _ = 1, 2 do
+      local out, e = s3:list_objects_v2 { Bucket = "my-bucket" }
+      assert.is_nil(out)
+      assert.equal("RTL-AWS-008", e.code)
+      assert.equal("s3:ListObjectsV2: S3 has no FIPS dual-stack endpoint in cn-north-1 (aws-cn) "
+        .. "(RTL-AWS-008)", tostring(e):match "^[^\n]*%(RTL%-AWS%-008%)")
+    end
+    local _, e = client("eks", { endpoint = "http://127.0.0.1:1", variant = { fips = true } })
+      :list_clusters {}
+    assert.equal("RTL-AWS-008", e.code)
+    assert.equal(0, #fake.requests)
+    fake.answers = {}
+    for i = 1, 3 do
+      fake.answers[i] = { err = err.new { code = "RTL-NET-001", message = "no such host",
+        retryable = true } }
+    end
+    _, e = client("eks", { variant = { fips = true } }):list_clusters {}
+    assert.matches("is there a FIPS endpoint of EKS in 'us%-east%-1'%?", e.hint)
+  end)
+
   it("sends the session token as a secret, signed", function ()
     fake.answers = { { body = '{"cluster":{"name":"demo"}}' } }
     local keys = { session_token = "TOKEN/abc+def==" }
@@ -162,6 +197,36 @@ describe("an AWS client", function ()
     assert.equal(0, #fake.answers)
     assert.equal("ssm:GetParameter: m (ThrottlingException, HTTP 400)", tostring(e))
     assert.equal("get_parameter", e.operation)
+  end)
+
+  it("honours x-amz-retry-after, within bounds, and a date to retry after", function ()
+    local function waited(headers)
+      local busy, before = json_error("ThrottlingException"), fake.now
+      busy.headers = headers
+      fake.answers = { busy, { body = "{}" } }
+      assert.is_table(client("ssm"):get_parameter { Name = "n" })
+      return fake.now - before
+    end
+    local usual = waited {}
+    assert.is_true(usual > 0.5 and usual < 0.51)
+    assert.equal(2.25, waited { ["x-amz-retry-after"] = "2250" })
+    assert.near(usual + 5, waited { ["x-amz-retry-after"] = "60000" }, 0.01)
+    assert.near(usual, waited { ["x-amz-retry-after"] = "100" }, 0.01)
+    assert.near(usual, waited { ["x-amz-retry-after"] = "soon", ["Retry-After"] = "soon" }, 0.01)
+    assert.equal(20, waited { ["Retry-After"] = "3600" })
+    local at = value.http_date(fake.start + math.ceil(fake.now) + 9)
+    local left = fake.start + math.ceil(fake.now) + 9 - clock.utc()
+    assert.near(left, waited { ["Retry-After"] = at }, 0.01)
+  end)
+
+  it("makes as many attempts as the retry mode says", function ()
+    for mode, count in pairs { legacy = 5, standard = 3, adaptive = 3 } do
+      fake.requests = {}
+      for i = 1, count do fake.answers[i] = json_error("InternalServerError", 500) end
+      local _, e = client("ssm", { mode = mode }):get_parameter { Name = "n" }
+      assert.equal("InternalServerError", e.code)
+      assert.equal(count, #fake.requests)
+    end
   end)
 
   it("does not repeat what no repetition mends", function ()

@@ -117,8 +117,8 @@ local function hint_of(self, call, e)
   if e.code == "SignatureDoesNotMatch" or e.code == "InvalidSignatureException" then
     return "the secret access key is not the one of this access key id"
   end
-  if e.code == "RTL-NET-001" and not self.endpoint.own then
-    return ("is '%s' a region?"):format(self.region)
+  if e.code == "RTL-NET-001" then
+    return endpoint.unknown_host(self.endpoint, self.service, self.region)
   end
 end
 
@@ -143,7 +143,7 @@ local function run(self, call)
     if verdict == "retry" then
       spent = not self.bucket:ended(attempt, e) and self.bucket:take(e) or nil
       if not spent then return finish(self, call, e) end
-      retry.wait(attempt - 1, tonumber(seen.headers and seen.headers["retry-after"]))
+      retry.wait(attempt - 1, seen.headers)
       attempt = attempt + 1
     elseif not verdict then
       return finish(self, call, e)
@@ -169,6 +169,7 @@ end
 local function invoke(self, op, params, options)
   params = with_token(op, params or {})
   check.parameters(op, params)
+  if not self.endpoint then return finish(self, { op = op }, own(self.nowhere)) end
   local request = protocol.encode(op, params)
   local bucket = op.service.name == "s3" and params.Bucket or nil
   return run(self, {
@@ -277,16 +278,19 @@ function client.__tostring(self)
   return ("aws %s client (%s)"):format(self.service.name, self.region)
 end
 
---- client(service, {region=, credentials=, endpoint=, tls=, attempts=, profile=}) → client
--- `credentials` has get() → credentials | nil, err and expire(credentials) (rtl.aws.credentials);
--- `endpoint` an URL that is used instead of AWS' own.
+--- client(service, {region=, credentials=, endpoint=, tls=, attempts=, mode=, variant=, profile=})
+-- → client. `credentials` has get() → credentials | nil, err and expire(credentials)
+-- (rtl.aws.credentials); `endpoint` is an URL that is used instead of AWS' own; `variant` is
+-- {fips = bool, dual = bool}; `attempts` and `mode` as in rtl.aws.retry. Where AWS has no such
+-- endpoint, each call fails with RTL-AWS-008.
 function M.new(service, options)
   local svc = model.service(service)
   local url = options.endpoint or endpoint.configured(svc, options.profile)
+  local place, nowhere = endpoint.resolve(svc, options.region, url, options.variant)
   return setmetatable({
     service = svc, region = options.region, credentials = options.credentials,
-    endpoint = endpoint.resolve(svc, options.region, url), tls = options.tls or {},
-    bucket = retry.new(options.attempts),
+    endpoint = place or false, nowhere = nowhere or false, tls = options.tls or {},
+    bucket = retry.new(options.attempts, options.mode),
   }, client)
 end
 

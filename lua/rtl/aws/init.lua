@@ -2,6 +2,7 @@
 
 local clock = require "rtl.clock"
 local client = require "rtl.aws.client"
+local configured = require "rtl.aws.configured"
 local credentials = require "rtl.aws.credentials"
 local crypto = require "rtl.native.crypto"
 local endpoint = require "rtl.aws.endpoint"
@@ -21,7 +22,7 @@ M.errors = errors
 --- The names of the services that rtl speaks to, sorted.
 M.services = model.services
 
---- client(service, {region=, credentials=, endpoint=, tls=, attempts=}) → client
+--- client(service, {region=, credentials=, endpoint=, tls=, attempts=, mode=, variant=}) → client
 -- A client without a session; `credentials` as rtl.aws.credentials makes them.
 M.client = client.new
 
@@ -46,17 +47,18 @@ local function tls_of(profile)
   return file and { ca_file = file } or nil
 end
 
-local function attempts_of(profile)
-  return math.tointeger(tonumber(variable "AWS_MAX_ATTEMPTS" or profile and profile.max_attempts))
+-- A client of the session's for `service`, with these credentials (nil: it signs nothing).
+local function new_client(self, service, region, creds, url)
+  return client.new(service, {
+    region = region, credentials = creds, endpoint = url, tls = self.tls, profile = self.settings,
+    attempts = self.configured.attempts, mode = self.configured.mode, variant = self.configured,
+  })
 end
 
 -- Assumes a role for the chain: with keys, or unsigned with a web identity token.
 local function assume(self, role)
-  local sts = client.new("sts", {
-    region = role.region or self.region, tls = self.tls, profile = self.settings,
-    endpoint = self.endpoint,
-    credentials = role.credentials and credentials.new(function () return role.credentials end),
-  })
+  local sts = new_client(self, "sts", role.region or self.region,
+    role.credentials and credentials.new(function () return role.credentials end), self.endpoint)
   local params = {
     RoleArn = role.role_arn, DurationSeconds = role.duration,
     RoleSessionName = role.session_name or ("rtl-%d"):format(math.floor(clock.utc())),
@@ -79,9 +81,7 @@ end
 
 -- The keys of a role for the token of an SSO login.
 local function sso(self, role)
-  local portal = client.new("sso", {
-    region = role.region, tls = self.tls, profile = self.settings, endpoint = self.endpoint,
-  })
+  local portal = new_client(self, "sso", role.region, nil, self.endpoint)
   local answer, failure = portal:get_role_credentials {
     accessToken = role.token, accountId = role.account, roleName = role.role,
   }
@@ -96,9 +96,7 @@ end
 
 -- A new token of an SSO login for its refresh token.
 local function create_token(self, login)
-  local oidc = client.new("sso_oidc", {
-    region = login.region, tls = self.tls, profile = self.settings, endpoint = self.endpoint,
-  })
+  local oidc = new_client(self, "sso_oidc", login.region, nil, self.endpoint)
   return oidc:create_token {
     clientId = login.client_id, clientSecret = login.client_secret, grantType = "refresh_token",
     refreshToken = login.refresh_token,
@@ -160,10 +158,13 @@ function M.session(options)
       message = ("'%s' (%s) is not the name of a region"):format(region, source),
     }
   end
+  local choices
+  choices, failure = configured.read(settings)
+  if not choices then return nil, failure end
   local self = setmetatable({
     region = region, region_source = source, partition = endpoint.partition(region),
     profile = settings and name or nil, settings = settings, tls = tls_of(settings),
-    attempts = attempts_of(settings), endpoint = options.endpoint, clients = {},
+    configured = choices, endpoint = options.endpoint, clients = {},
   }, session)
   self.credentials = provider_of(self, options, found, name, chosen)
   return self
@@ -175,10 +176,7 @@ function session:client(service, options)
   local url = options and options.endpoint or self.endpoint
   local key = table.concat({ model.service(service).name, region, url }, " ")
   if not self.clients[key] then
-    self.clients[key] = client.new(service, {
-      region = region, credentials = self.credentials, endpoint = url, tls = self.tls,
-      attempts = self.attempts, profile = self.settings,
-    })
+    self.clients[key] = new_client(self, service, region, self.credentials, url)
   end
   return self.clients[key]
 end

@@ -16,6 +16,10 @@
 --          begins with a capital in requests and small in answers, unless both are given.
 -- Members that stand as {label} in `path` are required strings and not listed again.
 -- A write that has neither a token nor `repeatable` nor begins with delete_ is sent once only.
+--
+-- `hosts` says by partition (or for `any`) where a service's host differs from the rule in
+-- rtl.aws.endpoint: forms for plain, dual, fips and fips_dual (false: AWS has none), and the one
+-- `region` of a service that is not in each.
 
 local nearest = require "rtl.nearest"
 

@@ -30,4 +30,17 @@ return {
     cause = "The service answered with the page token that it was asked with.",
     next = "Try again; if it stays so, report the operation to AWS.",
   },
+  ["RTL-AWS-007"] = {
+    title = "A setting of the AWS client is not understood",
+    cause = "AWS_MAX_ATTEMPTS, AWS_RETRY_MODE, AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT "
+      .. "or the profile's like of it holds something else than it may.",
+    next = "The error says where it stands and what it may be: correct or unset it.",
+  },
+  ["RTL-AWS-008"] = {
+    title = "AWS has no such endpoint",
+    cause = "A FIPS or dual-stack endpoint is wanted where the service has none, or an endpoint of "
+      .. "one's own is set together with a FIPS endpoint.",
+    next = "Unset AWS_USE_FIPS_ENDPOINT or AWS_USE_DUALSTACK_ENDPOINT (or the profile's settings), "
+      .. "or name the endpoint with AWS_ENDPOINT_URL_<SERVICE>.",
+  },
 }

@@ -3,6 +3,7 @@
 return {
   name = "eks", id = "EKS", protocol = "rest-json", version = "2017-11-01",
   endpoint = "eks", signing = "eks", actions = "eks",
+  hosts = { aws = { fips = "fips.eks.{region}.{suffix}" } },
   page = { send = "nextToken", receive = "nextToken", size = "maxResults" },
   operations = {
     -- Clusters

@@ -4,10 +4,24 @@ return {
   name = "iam", id = "IAM", protocol = "awsquery", version = "2010-05-08",
   endpoint = "iam", signing = "iam", actions = "iam",
   xmlns = "https://iam.amazonaws.com/doc/2010-05-08/",
-  fixed = {
-    aws = { host = "iam.amazonaws.com", region = "us-east-1" },
-    ["aws-cn"] = { host = "iam.cn-north-1.amazonaws.com.cn", region = "cn-north-1" },
-    ["aws-us-gov"] = { host = "iam.us-gov.amazonaws.com", region = "us-gov-west-1" },
+  hosts = {
+    aws = {
+      region = "us-east-1", plain = "iam.{suffix}", dual = "iam.global.{dual}",
+      fips = "iam-fips.{suffix}", fips_dual = "iam-fips.global.{dual}",
+    },
+    ["aws-cn"] = { region = "cn-north-1", dual = "iam.global.{dual}", fips = "iam-fips.{suffix}" },
+    ["aws-us-gov"] = {
+      region = "us-gov-west-1", plain = "iam.us-gov.{suffix}", dual = "iam.us-gov.{dual}",
+      fips = "iam.us-gov.{suffix}", fips_dual = "iam.us-gov.{dual}",
+    },
+    ["aws-eusc"] = {
+      region = "eusc-de-east-1", dual = "iam.global.{dual}", fips = "iam-fips.{suffix}",
+    },
+    ["aws-iso"] = { region = "us-iso-east-1" },
+    ["aws-iso-b"] = { region = "us-isob-east-1" },
+    ["aws-iso-e"] = { region = "eu-isoe-west-1", fips = "iam-fips.{suffix}" },
+    ["aws-iso-f"] = { region = "us-isof-south-1", fips = "iam-fips.{suffix}" },
+    any = { dual = "iam.{dual}", fips_dual = "iam-fips.{dual}" },
   },
   page = { send = "Marker", receive = "Marker", size = "MaxItems", more = "IsTruncated" },
   operations = {

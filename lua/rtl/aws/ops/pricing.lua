@@ -4,11 +4,9 @@ return {
   name = "pricing", id = "Pricing", protocol = "json", version = "2017-10-15",
   endpoint = "api.pricing", signing = "pricing", actions = "pricing",
   json = "1.1", target = "AWSPriceListService",
-  fixed = {
-    aws = { host = "api.pricing.us-east-1.amazonaws.com", region = "us-east-1" },
-    ["aws-cn"] = {
-      host = "api.pricing.cn-northwest-1.amazonaws.com.cn", region = "cn-northwest-1",
-    },
+  hosts = {
+    aws = { region = "us-east-1" }, ["aws-cn"] = { region = "cn-northwest-1" },
+    ["aws-us-gov"] = { fips = "{service}-fips.{region}.{suffix}" },
   },
   page = { send = "NextToken", receive = "NextToken", size = "MaxResults" },
   operations = {

@@ -4,6 +4,13 @@ return {
   name = "s3", id = "S3", protocol = "rest-xml", version = "2006-03-01",
   xmlns = "http://s3.amazonaws.com/doc/2006-03-01/",
   endpoint = "s3", signing = "s3", actions = "s3",
+  hosts = {
+    any = {
+      dual = "s3.dualstack.{region}.{suffix}", fips = "s3-fips.{region}.{suffix}",
+      fips_dual = "s3-fips.dualstack.{region}.{suffix}",
+    },
+    ["aws-cn"] = { fips = false, fips_dual = false },
+  },
   page = { send = "ContinuationToken", receive = "ContinuationToken", size = "MaxBuckets" },
   operations = {
     create_bucket = {

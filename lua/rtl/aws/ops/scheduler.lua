@@ -3,6 +3,7 @@
 return {
   name = "scheduler", id = "Scheduler", protocol = "rest-json", version = "2021-06-30",
   endpoint = "scheduler", signing = "scheduler", actions = "scheduler",
+  hosts = { ["aws-us-gov"] = { fips = "{service}-fips.{region}.{suffix}" } },
   page = { send = "NextToken", receive = "NextToken", size = "MaxResults" },
   operations = {
     create_schedule_group = {

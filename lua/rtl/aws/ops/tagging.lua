@@ -3,6 +3,7 @@
 return {
   name = "tagging", id = "Resource Groups Tagging API", protocol = "json", version = "2017-01-26",
   endpoint = "tagging", signing = "tagging", actions = "tag",
+  hosts = { ["aws-us-gov"] = { fips = "{service}-fips.{region}.{suffix}" } },
   json = "1.1", target = "ResourceGroupsTaggingAPI_20170126",
   page = { send = "PaginationToken", receive = "PaginationToken", size = "ResourcesPerPage" },
   operations = {

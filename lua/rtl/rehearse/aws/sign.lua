@@ -45,7 +45,7 @@ local function expected(request, scope, keys)
 end
 
 local function wrong_scope(svc, region, scope)
-  local fixed = svc.fixed and svc.fixed.aws
+  local fixed = svc.hosts and svc.hosts.aws
   local want = fixed and fixed.region or region
   if scope.region ~= want or scope.service ~= svc.signing then
     return fault.new("SignatureDoesNotMatch", ("Credential should be scoped to a valid region, not "
