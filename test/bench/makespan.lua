@@ -108,5 +108,5 @@ for seed = 1, seeds do
 end
 local mine, least, steps, most = median(found[1]), median(found[2]), median(found[3]),
   median(found[4])
-print(("deploy / critical path %.2f   the six steps / deploy %.2f   one after another / deploy %.2f")
+print(("deploy / critical path %.2f   the six steps / deploy %.2f   one by one / deploy %.2f")
   :format(mine / least, steps / mine, most / mine))

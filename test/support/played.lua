@@ -216,12 +216,14 @@ function M.enter(spec, state, wrap)
   end
 end
 
---- Runs a recipe in this process; `asks`: without --yes, as the command line asks; `options` of the
--- command line. Returns the name of the exit code and the run's outcome, or nil and the error.
-function M.run(name, asks, options)
-  local r = recipe.open(assert(load_file.find(name)))
-  local run = run_object.new { recipe = r, values = assert(r.set:resolve {}),
+--- Runs a recipe in this process; `asks`: without --yes, as the command line asks; `options` and
+-- `settings` (name → text) of the command line. Returns the name of the exit code, the run's
+-- outcome and its last event of each type, or nil and the error.
+function M.run(name, asks, options, settings)
+  local r, last = recipe.open(assert(load_file.find(name))), {}
+  local run = run_object.new { recipe = r, values = assert(r.set:resolve { options = settings }),
     options = options or { yes = true }, words = {}, bus = events.bus() }
+  run.bus:add(function (event) last[event.type] = event end)
   run.confirm = function (_, question) return assert(ask.confirm(question, not asks)) end
   local ok, result = failure.call(task.run, function ()
     local _ <close> = setmetatable({}, { __close = function () run:let_go() end })
@@ -230,7 +232,7 @@ function M.run(name, asks, options)
     return run.outcome.exit or "done"
   end)
   run:close()
-  if ok then return result, run.outcome end
+  if ok then return result, run.outcome, last end
   return nil, result
 end
 

@@ -444,10 +444,33 @@ describe("teardown", function ()
     assert.same({ ["house:main"] = 1, ["room:a"] = 1 }, toy.inventory(system))
   end)
 
-  it("sees what appeared meanwhile", function ()
+  it("deletes what appeared meanwhile, and looks once more", function ()
     put("house", "main")
     local outcome = run(nil, function () put("room", "late") end)
+    assert.same({}, outcome.left)
+    assert.equal(2, #outcome.removed)
+    assert.same({}, system.things)
+  end)
+
+  it("leaves, with its reason, what appeared meanwhile and can't be deleted", function ()
+    put("house", "main")
+    system.fail["delete room/late"] = { code = "Stuck", stays = true }
+    local outcome = run(nil, function () put("room", "late") end)
     assert.equal("room/late", outcome.left[1].key)
+    assert.matches("Stuck", outcome.left[1].reason)
+  end)
+
+  it("does not run after what always comes back", function ()
+    put("room", "hydra")
+    local inner = kinds.room.delete
+    kinds.room.delete = function (ctx, item)
+      local gone, failure = inner(ctx, item)
+      put("room", "hydra")
+      return gone, failure
+    end
+    local outcome = run()
+    assert.equal("still there after its deletion", outcome.left[1].reason)
+    assert.equal(1, #outcome.left)
   end)
 
   it("deletes nothing twice and counts what is gone as deleted", function ()

@@ -243,7 +243,7 @@ return kind.define {
   delete = delete,
   tokened = true,
   ready = { wait = wait, usual = 600, delete_usual = 300 },
-  depends = { "iam_role", "subnet", "security_group", "vpc" },
+  depends = { "iam_role", "subnet", "security_group", "vpc", "log_group" },
   cost = function () return { hourly = prices.eks_cluster, what = "EKS control plane" } end,
   find = find,
   users = users,

@@ -293,17 +293,45 @@ local function reason_of(items, item)
   return "still there after its deletion"
 end
 
+local LATE_ROUNDS = 3
+
+-- What of `found` came, or came back, while the rest went: nothing that could not be deleted.
+local function late(found, t, result)
+  local list = {}
+  for _, item in ipairs(found) do
+    local stuck = is_kept(item, t.purge)
+    for _, other in ipairs(result.left) do stuck = stuck or same_thing(other, item) end
+    if not stuck then list[#list + 1] = item end
+  end
+  return list
+end
+
+-- Looks again, and deletes what came meanwhile (a control plane writes its last logs when it is
+-- gone). Returns what is found at last.
+local function settle(ctx, t, result)
+  local found = search(ctx, t.kinds, t.items)
+  for _ = 1, LATE_ROUNDS do
+    local items = late(found, t, result)
+    if #items == 0 then break end
+    local again = M.remove(ctx, items)
+    table.move(again.removed, 1, #again.removed, #result.removed + 1, result.removed)
+    table.move(again.left, 1, #again.left, #result.left + 1, result.left)
+    found = search(ctx, t.kinds, t.items)
+  end
+  return found
+end
+
 --- Carries a teardown plan out and looks again at the end.
 -- Returns { removed = {items}, kept = {rows}, left = {rows} }; a row is {key, kind, id, hourly,
 -- reason, err}. left is empty when nothing of ours that bills or is tagged remains.
 function M.run(t, ctx)
   local result = M.remove(ctx, t.items)
   local outcome = { removed = result.removed, kept = {}, left = {} }
-  for _, item in ipairs(search(ctx, t.kinds, t.items)) do
+  for _, item in ipairs(settle(ctx, t, result)) do
     if is_kept(item, t.purge) then
       outcome.kept[#outcome.kept + 1] = listed(item, "data is kept: --purge removes it")
     else
-      outcome.left[#outcome.left + 1] = listed(item, reason_of(t.items, item))
+      outcome.left[#outcome.left + 1] = listed(item, reason_of(result.left, item))
     end
   end
   local shown = {}

@@ -1,0 +1,191 @@
+-- What others leave in a deployment's network, and what they have beside it: a teardown removes the
+-- first, never touches the second, and says what it could not remove with id and price.
+local array = require "rtl.array"
+local aws = require "rtl.aws"
+local fs = require "rtl.fs"
+local played = require "test.support.played"
+local task = require "rtl.task"
+
+local DEPLOY, TEARDOWN = "recipes/deploy.lua", "recipes/teardown.lua"
+local REGION, NAME = "us-east-2", "ray-train"
+
+local function tags(list)
+  local out = array {}
+  for key, value in pairs(list) do out[#out + 1] = { Key = key, Value = value } end
+  return out
+end
+
+local OWNED = { ["kubernetes.io/cluster/" .. NAME] = "owned" }
+
+describe("a teardown among strays", function ()
+  local state, world, leave, calls, region, appeared
+
+  -- Each mutating call of AWS that goes out, with the body in which ids stand.
+  local function watch(impl)
+    local request = impl.request
+    impl.request = function (wanted)
+      if type(wanted.body) == "string" then calls[#calls + 1] = wanted.body end
+      return request(wanted)
+    end
+    return impl
+  end
+
+  before_each(function ()
+    state, calls = fs.temp_dir "rtl-strays-", {}
+    world, leave = played.enter("calm", state, watch)
+    assert.equal("done", (played.run(DEPLOY, false, { yes = true, to = "cluster" })))
+    region = world.aws.regions[REGION]
+  end)
+  after_each(function ()
+    leave()
+    fs.remove_tree(state)
+  end)
+
+  local function ec2(operation, parameters)
+    return task.run(function ()
+      local session = assert(aws.session { region = REGION })
+      return assert(session:client("ec2"):call(operation, parameters))
+    end)
+  end
+
+  local function ours(kind)
+    return assert(region[kind]:first(function (item) return not item.native end))
+  end
+
+  local function interface(id, subnet, fields)
+    local item = { NetworkInterfaceId = id, SubnetId = subnet.SubnetId, VpcId = subnet.VpcId,
+      AvailabilityZone = subnet.AvailabilityZone, Status = "available", TagSet = array {},
+      InterfaceType = "interface", PrivateIpAddress = "10.42.128.99", RequesterManaged = false,
+      Groups = array {}, Description = "aws-K8S-i-0123456789abcdef0" }
+    for key, value in pairs(fields or {}) do item[key] = value end
+    return region.interfaces:add(id, item)
+  end
+
+  local function group(vpc, name, list)
+    return ec2("create_security_group", { GroupName = name, Description = name, VpcId = vpc,
+      TagSpecifications = { { ResourceType = "security-group", Tags = tags(list) } } }).GroupId
+  end
+
+  local function let_in(id, from)
+    ec2("authorize_security_group_ingress", { GroupId = id, IpPermissions = {
+      { IpProtocol = "-1", UserIdGroupPairs = { { GroupId = from } } } } })
+  end
+
+  local function volume(id, fields)
+    local item = { VolumeId = id, Size = 730, VolumeType = "gp3", State = "available",
+      Tags = tags(OWNED), Attachments = array {} }
+    for key, value in pairs(fields or {}) do item[key] = value end
+    return region.volumes:add(id, item)
+  end
+
+  -- EKS writes its last logs after the cluster is gone, and so makes the group again.
+  local function late_logs()
+    local name = ("/aws/eks/%s/cluster"):format(NAME)
+    local remove = region.clusters.remove
+    region.clusters.remove = function (shelf, id)
+      remove(shelf, id)
+      world:after(0.001, function ()
+        region.log_groups:add(name, { logGroupName = name, storedBytes = 2 ^ 30 })
+        appeared = true
+      end)
+    end
+  end
+
+  local function teardown(settings)
+    local exit, outcome, last = played.run(TEARDOWN, false, { yes = true }, settings)
+    assert(exit, tostring(outcome))
+    return exit, last.teardown
+  end
+
+  it("removes an interface that the CNI left", function ()
+    interface("eni-0aaaaaaaaaaaaaaaa", ours "subnets")
+    assert.equal("done", (teardown()))
+    assert.same({}, played.list(world))
+  end)
+
+  it("removes two groups of the cluster that name each other", function ()
+    local vpc = ours("vpcs").VpcId
+    local one, two = group(vpc, "k8s-elb-one", OWNED), group(vpc, "k8s-elb-two", OWNED)
+    let_in(one, two)
+    let_in(two, one)
+    assert.equal("done", (teardown()))
+    assert.same({}, played.list(world))
+  end)
+
+  it("removes the NAT gateway and its address without a ledger", function ()
+    assert(fs.remove_tree(fs.join(state, "aws")))
+    assert.equal("done", (teardown()))
+    assert.same({}, played.list(world))
+  end)
+
+  it("keeps a claim's volume and says its price; --purge removes it", function ()
+    volume "vol-0aaaaaaaaaaaaaaaa"
+    local exit, outcome = teardown()
+    assert.equal("done", exit)
+    assert.equal("vol-0aaaaaaaaaaaaaaaa", outcome.kept[1].id)
+    assert.near(0.08, outcome.kept[1].hourly, 1e-9)
+    assert.equal(1, #outcome.kept)
+  end)
+
+  it("removes a volume and a log group that comes late, if all data is to go", function ()
+    volume "vol-0aaaaaaaaaaaaaaaa"
+    late_logs()
+    assert.equal("done", (teardown { purge = "true" }))
+    assert.is_true(appeared)
+    assert.same({}, played.list(world))
+  end)
+
+  it("says id and price of what can't be removed, and ends with 6", function ()
+    volume("vol-0bbbbbbbbbbbbbbbb", { State = "in-use",
+      Attachments = array { { InstanceId = "i-0fedcba9876543210", State = "attached" } } })
+    local exit, outcome = teardown { purge = "true" }
+    assert.equal("left", exit)
+    assert.equal(1, #outcome.left)
+    assert.equal("vol-0bbbbbbbbbbbbbbbb", outcome.left[1].id)
+    assert.near(0.08, outcome.left[1].hourly, 1e-9)
+    assert.matches("i%-0fedcba9876543210", outcome.left[1].reason)
+  end)
+
+  it("names what stands in a network that can't go, and leaves the network", function ()
+    local subnet = ours "subnets"
+    interface("eni-0cccccccccccccccc", subnet, { Status = "in-use", Description = "a database" })
+    local exit, outcome = teardown()
+    assert.equal("left", exit)
+    local kinds, reasons = {}, {}
+    for _, row in ipairs(outcome.left) do
+      kinds[row.kind], reasons[#reasons + 1] = row.id, row.reason
+    end
+    assert.equal(subnet.SubnetId, kinds.subnet)
+    assert.equal(subnet.VpcId, kinds.vpc)
+    assert.matches("eni%-0cccccccccccccccc %(a database%)", table.concat(reasons, "\n"))
+    region.interfaces:remove "eni-0cccccccccccccccc"
+    assert.equal("done", (teardown()))
+    assert.same({}, played.list(world))
+  end)
+
+  it("deletes nothing of a neighbour, whatever it is called", function ()
+    local vpc = ec2("create_vpc", { CidrBlock = "10.42.0.0/16", TagSpecifications = {
+      { ResourceType = "vpc", Tags = tags { Name = NAME, ["rtl:deployment"] = NAME .. "-2" } } } })
+      .Vpc.VpcId
+    local zone = ours("subnets").AvailabilityZoneId
+    local subnet = ec2("create_subnet", { VpcId = vpc, CidrBlock = "10.42.0.0/20",
+      AvailabilityZoneId = zone }).Subnet
+    local own = group(vpc, "k8s-elb-one", { ["kubernetes.io/cluster/" .. NAME .. "-2"] = "owned" })
+    interface("eni-0dddddddddddddddd", subnet)
+    volume("vol-0dddddddddddddddd", { Tags = tags {
+      ["kubernetes.io/cluster/" .. NAME .. "-2"] = "owned" } })
+    local before = #calls
+    assert.equal("done", (teardown()))
+    for i = before + 1, #calls do
+      if not calls[i]:find "^Action=Describe" then
+        for _, id in ipairs { vpc, subnet.SubnetId, own, "eni-0dddddddddddddddd",
+          "vol-0dddddddddddddddd" } do
+          assert.is_nil(calls[i]:find(id, 1, true), calls[i])
+        end
+      end
+    end
+    assert.is_not_nil(region.vpcs:get(vpc))
+    assert.is_not_nil(region.interfaces:get "eni-0dddddddddddddddd")
+    assert.is_not_nil(region.security_groups:get(own))
+  end)
+end)
