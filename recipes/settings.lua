@@ -57,6 +57,8 @@ return {
     max = 16384, default = 100, help = "disk of a system node; it pulls the Ray image too" },
   { group = "GPU nodes", name = "gpu_type", type = "string", default = "g6.12xlarge",
     help = "instance type of the GPU nodes; must have EFA" },
+  { group = "GPU nodes", name = "instance_types", type = "path", default = "",
+    help = "Lua file of types that the instance table lacks (rtl help kinds.instances)" },
   { group = "GPU nodes", name = "gpu_count", type = "integer", min = 1, max = 256, default = 2,
     help = "number of GPU nodes, all in one zone" },
   { group = "GPU nodes", name = "gpu_disk", type = "integer", unit = GiB, min = 100, max = 16384,

@@ -2,20 +2,40 @@
 
 local instances = require "rtl.kinds.instances"
 local keys = require "rtl.keys"
-local nearest = require "rtl.nearest"
+local load_file = require "rtl.recipe.load"
 local text = require "rtl.recipe.text"
 
 local function refuse(run, message, hint)
   return run:fail { code = "RTL-STEP-001", message = message, hint = hint, exit = "refused" }
 end
 
+local function wrong_types(run, path, what)
+  return run:fail { code = "RTL-CAP-009", exit = "usage",
+    message = ("instance_types: %s: %s"):format(path, what) }
+end
+
+-- Types that the team's own file adds to the instance table, or corrects in it.
+local function learn_types(run)
+  local path = run.settings.instance_types
+  if path == "" then return end
+  local ok, rows = pcall(function () return load_file.run(assert(load_file.find(path))) end)
+  if not ok then wrong_types(run, path, tostring(rows)) end
+  if type(rows) ~= "table" then wrong_types(run, path, "it returns no table") end
+  for name, row in keys.pairs(rows) do
+    local what = instances.wrong(row)
+    if what then wrong_types(run, path, ("%s: %s"):format(name, what)) end
+    instances.add(name, row)
+  end
+end
+
 -- A type that the instance table lacks: its GPUs, interfaces and price would be guesses.
 local function known(run, setting)
   local name = run.settings[setting]
-  return instances.find(name) or run:fail { code = "RTL-STEP-001", exit = "usage",
-    message = ("%s: the instance table has no type '%s'%s"):format(setting, name,
-      nearest.hint(name, instances.names())),
-    hint = "Add it in recipes/steps/settings.lua: instances.add (rtl help kinds.instances)" }
+  local row = instances.find(name)
+  if row then return row end
+  local message, hint = instances.unknown(name)
+  return run:fail { code = "RTL-STEP-001", exit = "usage",
+    message = ("%s: %s"):format(setting, message), hint = hint }
 end
 
 -- How many of the node's devices a worker gets: all of them, or as many as the setting says.
@@ -87,6 +107,7 @@ return {
   title   = "Read and check the settings",
 
   preflight = function (run)
+    learn_types(run)
     reckon(run)
     if run:has_aws() then
       check_fits(run, "head", "system_type")

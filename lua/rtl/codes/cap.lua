@@ -37,7 +37,17 @@ return {
   },
   ["RTL-CAP-008"] = {
     title = "The type does not have what the table says",
-    cause = "DescribeInstanceTypes and rtl's instance table disagree on GPUs or EFA interfaces.",
-    next = "Correct the type in your recipes with instances.add, or report it.",
+    cause = "DescribeInstanceTypes and rtl's instance table disagree on the field that is named.",
+    next = "Correct the type in a Lua file of yours (--instance-types FILE), or report it.",
+  },
+  ["RTL-CAP-009"] = {
+    title = "The file of instance types can't be used",
+    cause = "It is missing, is no Lua, or one of its rows lacks a field or has a wrong one.",
+    next = "It returns { [\"x9.large\"] = { gpus = 1, … } }: rtl help kinds.instances has all.",
+  },
+  ["RTL-CAP-010"] = {
+    title = "The quota that was asked for is not granted",
+    cause = "The request is still open, or AWS refused it; reviews take hours to days.",
+    next = "Run the same command again later: an open request is not filed twice.",
   },
 }
