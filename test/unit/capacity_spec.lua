@@ -1,4 +1,5 @@
 local capacity = require "rtl.kinds.capacity"
+local clock = require "rtl.clock"
 local err = require "rtl.err"
 local scripted_aws = require "test.support.scripted_aws"
 local task = require "rtl.task"
@@ -102,7 +103,7 @@ describe("capacity", function ()
     assert.equal(64, ranked.regions[1].quotas[1].granted)
   end)
 
-  it("counts others' instances and unused reservations, not its own", function ()
+  it("counts all instances and unused reservations, and needs room beside the others'", function ()
     local mine = { { Key = "rtl:deployment", Value = "toy" } }
     local ranked = rank {
       ["ec2:describe_instances"] = { { Instances = { { InstanceType = "g6.12xlarge", Tags = mine },
@@ -111,7 +112,8 @@ describe("capacity", function ()
       ["ec2:describe_capacity_reservations"] = { { InstanceType = "g6.12xlarge",
         AvailabilityZoneId = "use2-az1", AvailableInstanceCount = 1 } },
     }
-    assert.equal(48 + 4 + 48, ranked.regions[1].quotas[1].used)
+    local quota = ranked.regions[1].quotas[1]
+    assert.same({ 48 + 48 + 4 + 48, 48, 48 + 4 + 48 + 96 }, { quota.used, quota.own, quota.ask })
     assert.equal(4, ranked.regions[1].quotas[2].used)
     assert.equal("RTL-CAP-001", ranked.problem.code)
   end)
@@ -146,6 +148,13 @@ describe("capacity", function ()
       CapacityReservationId = "cr-1", Tags = { { Key = "rtl:deployment", Value = "toy" } } } })
     assert.is_nil(none)
     assert.equal("use2-az3", found.zone_id)
+    row.AvailableInstanceCount = 2
+    for field, text in pairs { State = "scheduled", InstancePlatform = "Windows",
+      Tenancy = "dedicated" } do
+      row[field] = text
+      assert.matches(text, problem(row).message)
+      row[field] = nil
+    end
     row.InstanceType = "g6.24xlarge"
     assert.matches("is for g6.24xlarge", problem(row).message)
     row.CapacityReservationId = "cr-2"
@@ -160,10 +169,90 @@ describe("capacity", function ()
     end }.problem.code)
     local ranked = rank { ["ec2:describe_instance_types"] = info(1, 8) }
     assert.equal("RTL-CAP-008", ranked.problem.code)
-    assert.matches("8 GPUs and 1 EFA", ranked.problem.message)
+    assert.equal("gpus", ranked.problem.field)
+    assert.matches("g6.12xlarge: gpus is 8 by EC2, 4 by rtl's table", ranked.problem.message)
+    assert.same({}, ids(ranked.zones, true))
   end)
 
-  it("returns a refused read as an error", function ()
+  it("counts neither spot instances, blocks nor what others share against the quota", function ()
+    local ranked = rank {
+      ["ec2:describe_instances"] = { { Instances = {
+        { InstanceType = "g6.12xlarge", InstanceLifecycle = "spot" },
+        { InstanceType = "g6.12xlarge", InstanceLifecycle = "capacity-block" } } } },
+      ["ec2:describe_capacity_reservations"] = {
+        { InstanceType = "g6.12xlarge", AvailableInstanceCount = 2, OwnerId = "999999999999" },
+        { InstanceType = "g6.12xlarge", AvailableInstanceCount = 2, State = "scheduled" },
+        { InstanceType = "g6.12xlarge", AvailableInstanceCount = 2,
+          ReservationType = "capacity-block" } },
+    }
+    assert.equal(0, ranked.regions[1].quotas[1].used)
+  end)
+
+  it("shows a Capacity Block that is on sale, the first of them, also where nothing else is",
+    function ()
+      local function block(zone, starts, fee)
+        return { CapacityBlockOfferingId = "cbr-" .. starts .. fee, InstanceType = "p5.48xlarge",
+          AvailabilityZone = zone, InstanceCount = 2, StartDate = starts, EndDate = starts + 86400,
+          CapacityBlockDurationHours = 24, UpfrontFee = fee, CurrencyCode = "USD" }
+      end
+      local asked
+      local p5 = { { InstanceType = "p5.48xlarge", NetworkInfo = { EfaSupported = true } } }
+      local ranked = rank({ ["ec2:describe_instance_types"] = p5,
+        ["ec2:describe_instance_type_offerings"] = {},
+        ["ec2:describe_capacity_block_offerings"] = function (params)
+          asked = params
+          return { block("us-east-2b", 200, "9.50"), block("us-east-2b", 100, "10.00"),
+            block("us-east-2b", 100, "9.75") }
+        end }, { instance = "p5.48xlarge", block_hours = 48 })
+      assert.same({ InstanceType = "p5.48xlarge", InstanceCount = 2, CapacityDurationHours = 48 },
+        asked)
+      assert.equal("use2-az2", ranked.zones[1].zone_id)
+      assert.same({ "cbr-1009.75", 100, 86500, 9.75, "USD" }, { ranked.zones[1].block.id,
+        ranked.zones[1].block.starts, ranked.zones[1].block.ends, ranked.zones[1].block.price,
+        ranked.zones[1].block.currency })
+      assert.is_nil(ranked.zones[2].block)
+    end)
+
+  it("goes on without blocks where they can't be told", function ()
+    local ranked = rank({ ["ec2:describe_instance_types"] = {},
+      ["ec2:describe_capacity_block_offerings"] = function ()
+        return scripted_aws.refuse("UnsupportedOperation", "not here")
+      end }, { instance = "p5.48xlarge" })
+    assert.is_nil(ranked.regions[1].failure)
+    assert.matches("not here", ranked.regions[1].blocks_why)
+  end)
+
+  it("reads twenty regions in one round of calls, whatever becomes of some", function ()
+    local regions, calls = {}, {}
+    for i = 1, 20 do regions[i] = ("r-%02d"):format(i) end
+    local slow = {}
+    for op, answer in pairs(answers()) do
+      slow[op] = function (_, _, region)
+        calls[region] = (calls[region] or 0) + 1
+        task.sleep(1)
+        if region == "r-03" then return scripted_aws.refuse "AuthFailure" end
+        if region == "r-04" then return scripted_aws.refuse("RTL-NET-002", "can't connect") end
+        if region == "r-05" then task.sleep(1000) end
+        return answer
+      end
+    end
+    local ctx = scripted_aws.context(slow)
+    local began = clock.mono()
+    local ranked = task.run(capacity.rank, ctx, spec { regions = regions })
+    assert.equal(40, clock.mono() - began) -- the patience with r-05
+    assert.equal(17 * 3, #ranked.zones)
+    assert.same({ "not enabled for this account (AuthFailure)", "not reachable: can't connect",
+      "no answer within 40 s" }, { ranked.regions[3].why, ranked.regions[4].why,
+      ranked.regions[5].why })
+    assert.equal("r-01", ranked.zones[1].region)
+    table.remove(regions, 5)
+    began = clock.mono()
+    assert(task.run(capacity.rank, ctx, spec { regions = regions }))
+    assert.equal(1, clock.mono() - began) -- as long as one call
+    assert.equal(7 * 2, calls["r-01"])
+  end)
+
+  it("returns a refused read of the only region as an error", function ()
     local ctx = scripted_aws.context(answers { ["ec2:describe_instances"] = function ()
       return scripted_aws.refuse "UnauthorizedOperation"
     end })
