@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* What an answer may run ahead of its reader. */
 enum { WINDOW = 256 * 1024 };
@@ -39,7 +40,7 @@ static size_t refuse(struct rtl_http *self, enum rtl_http_error error) {
 /* A status line starts a head; an interim answer (1xx) is dropped when the next one starts. */
 static void begin_head(struct rtl_http *self, const char *line, size_t size) {
   self->head.size = 0;
-  self->status = 0;
+  self->status = self->codings = 0;
   for (size_t i = 0; i < size; i++) {
     if (line[i] == ' ') {
       self->status = i + 3 < size ? atoi(line + i + 1) : 0;
@@ -50,6 +51,41 @@ static void begin_head(struct rtl_http *self, const char *line, size_t size) {
 
 static int is_final(int status) {
   return status >= 200 || status == 101;
+}
+
+/* The value of a header line, without blanks, if it has that name. */
+static struct rtl_span value_of(const char *line, size_t size, const char *name) {
+  size_t length = strlen(name);
+  struct rtl_span value = {NULL, 0};
+  if (size > length && line[length] == ':' && strncasecmp(line, name, length) == 0) {
+    value = (struct rtl_span){line + length + 1, size - length - 1};
+    while (value.size > 0 && (*value.bytes == ' ' || *value.bytes == '\t')) {
+      value.bytes++;
+      value.size--;
+    }
+    while (value.size > 0 && strchr(" \t", value.bytes[value.size - 1]) != NULL) {
+      value.size--;
+    }
+  }
+  return value;
+}
+
+static int is_word(struct rtl_span value, const char *word) {
+  return value.size == strlen(word) && strncasecmp(value.bytes, word, value.size) == 0;
+}
+
+/* libcurl undoes whatever packing an answer names, up to five of them one in another: a few bytes
+ * can keep it busy for hours. What was asked for is one, gzip. */
+static int is_packed_otherwise(struct rtl_http *self, const char *line, size_t size) {
+  struct rtl_span transfer = value_of(line, size, "Transfer-Encoding");
+  struct rtl_span content = value_of(line, size, "Content-Encoding");
+  if (transfer.size > 0 && !is_word(transfer, "chunked") && !is_word(transfer, "identity")) {
+    return 1;
+  }
+  if (!self->gzip || content.size == 0 || is_word(content, "identity")) {
+    return 0;
+  }
+  return ++self->codings > 1 || !is_word(content, "gzip");
 }
 
 static size_t on_header(char *line, size_t one, size_t size, void *data) {
@@ -68,6 +104,9 @@ static size_t on_header(char *line, size_t one, size_t size, void *data) {
   }
   if (size >= 5 && memcmp(line, "HTTP/", 5) == 0) {
     begin_head(self, line, size);
+  }
+  if (is_packed_otherwise(self, line, size)) {
+    return refuse(self, RTL_HTTP_NOT_HTTP);
   }
   if (size == 0 && is_final(self->status)) {
     self->head_done = 1;
@@ -179,6 +218,8 @@ static void describe_refusal(struct rtl_http *self) {
   const char *text = "out of memory";
   if (self->refusal == RTL_HTTP_TOO_LARGE) {
     text = self->head_done ? "the body is larger than allowed" : "the headers are too large";
+  } else if (self->refusal == RTL_HTTP_NOT_HTTP) {
+    text = "the answer is packed in a way that was not asked for";
   } else if (self->refusal == RTL_HTTP_LOST) {
     text = "the connection ended before the answer; the request is not repeated";
   }
@@ -290,6 +331,7 @@ static void init(struct rtl_http *self, const struct rtl_http_options *options) 
   self->headers = options->headers;
   self->upload = options->upload;
   self->once = options->once;
+  self->gzip = options->gzip;
   self->max_headers = options->max_headers;
   self->max_body = options->max_body;
   self->idle_ns = options->idle_ns;

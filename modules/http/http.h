@@ -24,7 +24,7 @@ enum rtl_http_error {
   RTL_HTTP_TIMEOUT,
   RTL_HTTP_LOST,      /* the connection ended before the answer's head was complete */
   RTL_HTTP_CUT,       /* the answer's body ended early or is garbled */
-  RTL_HTTP_NOT_HTTP,
+  RTL_HTTP_NOT_HTTP,  /* or packed as nobody asked for */
   RTL_HTTP_TOO_LARGE,
   RTL_HTTP_PROXY,
   RTL_HTTP_URL,
@@ -84,6 +84,7 @@ struct rtl_http {
 
   struct rtl_buffer head; /* header lines of the answer, each ended by '\n' */
   size_t head_bytes, max_headers;
+  int gzip, codings;      /* asked for; seen in the head */
   int status, head_done, head_taken;
   struct rtl_buffer data;
   uint64_t received;

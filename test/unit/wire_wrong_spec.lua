@@ -44,6 +44,12 @@ describe("an answer that is wrong", function ()
       .. "ffffffffffffffffff\r\nabc", "close", "RTL-NET-009" },
     { "is no gzip", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
       "keep", "RTL-NET-010" },
+    { "is packed as nobody asked for", "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n"
+      .. "Content-Length: 3\r\n\r\nabc", "keep", "RTL-NET-010" },
+    { "is packed twice", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\ncontent-encoding: gzip\r\n"
+      .. "Content-Length: 3\r\n\r\nabc", "keep", "RTL-NET-010" },
+    { "packs its chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip,chunked\r\n\r\n"
+      .. "0\r\n\r\n", "keep", "RTL-NET-010" },
     { "has headers without end", "HTTP/1.1 200 OK\r\n" .. ("A: " .. HUGE .. "\r\n"):rep(4), "hang",
       "RTL-NET-011" },
     { "has interim answers without end", ("HTTP/1.1 100 Continue\r\n\r\n"):rep(20000), "hang",
