@@ -166,11 +166,15 @@ describe("the wire forms of all operations", function ()
     for i, op in ipairs(operations) do
       for _, answer in ipairs(answers[i]) do
         count = count + 1
-        local ours = assert(protocol.decode(op, {
+        local ours, e = protocol.decode(op, {
           status = answer.status, headers = answer.headers,
           body = assert(crypto.base64_decode(answer.body)),
-        }))
-        differ(op.output, ours, answer.read, op.action, wrong)
+        })
+        if answer.body == "" and next(answer.read) then -- no service sends nothing for something
+          assert.equal("RTL-AWS-003", e.code)
+        else
+          differ(op.output, assert(ours, e), answer.read, op.action, wrong)
+        end
       end
     end
     assert.same({}, wrong)

@@ -69,7 +69,7 @@ describe("an AWS client", function ()
 
   it("puts each service where it is", function ()
     local function url_of(service, operation, params, region)
-      fake.answers = { { body = "{}" } }
+      fake.answers = { { status = 400 } }
       client(service, { region = region }):call(operation, params)
       local req = table.remove(fake.requests)
       return req.url, header(req, "authorization"):match "/(%S-)/aws4_request"

@@ -22,11 +22,23 @@ function M.encode(op, params)
   return ENCODERS[op.service.protocol](op, params)
 end
 
-local function unreadable(res, why)
+-- Bytes of a text, a code and an excerpt out of a refusal; EC2's encoded reasons are that long.
+local LONGEST, LONGEST_CODE, EXCERPT = 4096, 128, 200
+
+-- Text from the network, for people: no line ends, nothing that a terminal acts upon, not endless.
+local function clean(text, longest)
+  local short = #text > (longest or LONGEST) and text:sub(1, longest or LONGEST) .. "…" or text
+  return (short:gsub("%c+", " "))
+end
+
+-- A document of somebody else's will be the same the next time; one that is cut or garbled won't.
+local function unreadable(res, why, strange)
+  local is_page = (res.headers["content-type"] or ""):find("text/html", 1, true) ~= nil
   return err.new {
-    code = "RTL-AWS-003", status = res.status, retryable = res.status >= 500,
-    message = "the answer is not what the service sends: " .. tostring(why),
-    excerpt = secret.is(res.body) and "" or res.body:sub(1, 200),
+    code = "RTL-AWS-003", status = res.status,
+    retryable = res.status >= 500 or res.status // 100 == 2 and not strange and not is_page,
+    message = "the answer is not what the service sends: " .. clean(tostring(why)),
+    excerpt = secret.is(res.body) and "" or clean(res.body:sub(1, EXCERPT)),
   }
 end
 
@@ -34,38 +46,56 @@ local function is_xml(protocol)
   return protocol == "ec2query" or protocol == "awsquery" or protocol == "rest-xml"
 end
 
--- The query protocols always answer with a document of their own; a page of a proxy's, or nothing
--- at all, would read as a list without entries.
-local function decode_xml_body(op, res)
-  local is_query = op.service.protocol ~= "rest-xml"
-  if #res.body == 0 then
-    if is_query then return nil, "it is empty" end
-    return xml.incoming(op.output, {})
+local function is_query(op)
+  return op.service.protocol == "ec2query" or op.service.protocol == "awsquery"
+end
+
+-- Whether the body says something. Nothing at all would read as a list without entries, and what is
+-- listed as not there gets made again.
+local function says_something(op)
+  if is_query(op) then return true end -- a document of its own, whatever is in it
+  for _, member in ipairs(op.output.members) do
+    if member.where == "body" then return true end
   end
+  return false
+end
+
+-- A page of a proxy's, or the answer to another call, would read as a list without entries, too.
+local function is_own(op, root)
+  if is_query(op) then return root.name == op.name .. "Response" end
+  return root.name ~= "Error" and root.name:lower() ~= "html"
+end
+
+-- Decoders return the answer, or nil, why, whether the document is somebody else's.
+local function decode_xml_body(op, res)
   local root, failure = xml.parse(res.body, op.secrets)
   if not root then return nil, failure end
-  if is_query and not root.name:find("Response$") or root.name:lower() == "html" then
-    return nil, ("it is a document <%s>"):format(root.name)
-  end
+  if not is_own(op, root) then return nil, ("it is a document <%s>"):format(root.name), true end
   local payload = op.output_payload and op.output.by_name[op.output_payload]
   if payload then return { [payload.name] = xml.incoming(payload.shape, root) } end
   if op.service.protocol == "awsquery" then
-    root = xml.child(root, op.name .. "Result") or {}
+    root = xml.child(root, op.name .. "Result")
+    if not root and #op.output.members > 0 then return nil, "it lacks the result", true end
   end
-  return xml.incoming(op.output, root)
+  return xml.incoming(op.output, root or {})
 end
 
 local function decode_body(op, res)
   local payload = op.output_payload and op.output.by_name[op.output_payload]
   if payload and payload.shape.kind == "blob" then return { [payload.name] = res.body } end
+  if #res.body == 0 then
+    if says_something(op) then return nil, "it is empty" end
+    return json.incoming(op.output, {})
+  end
   if is_xml(op.service.protocol) then return decode_xml_body(op, res) end
   return json.decode(op.output, res.body, op.secrets)
 end
 
 --- The table of a good answer (`res` as rtl.wire gives it), or nil and an error.
 function M.decode(op, res)
-  local out, failure = decode_body(op, res)
-  if not out then return nil, unreadable(res, failure) end
+  if res.status < 200 then return nil, unreadable(res, "HTTP " .. res.status) end
+  local out, failure, strange = decode_body(op, res)
+  if not out then return nil, unreadable(res, failure, strange) end
   for _, member in ipairs(op.output.members) do
     local text = member.where == "header" and res.headers[member.wire_out:lower()]
     if text then out[member.name] = value.from_text(member.shape, text) end
@@ -92,7 +122,7 @@ local ERROR_OWN = {
 local function further(pairs_of)
   local fields = {}
   for name, field in pairs(pairs_of) do
-    if not ERROR_OWN[name] then fields[name] = field end
+    if not ERROR_OWN[name] then fields[name] = type(field) == "string" and clean(field) or field end
   end
   return next(fields) and fields or nil
 end
@@ -125,20 +155,37 @@ local function json_error(res)
   }
 end
 
---- The fields of a refusal: {code, message, request_id, status, fields}; `code` is undecorated, and
--- RTL-AWS-003 when the answer is none of the service's.
+-- Nothing follows a redirect: what was signed is for one host, and keys are for nobody else.
+local function no_refusal(res)
+  local to = res.status // 100 == 3 and res.headers.location
+  return unreadable(res, "HTTP " .. res.status .. (to and ", a redirect to " .. to or ""))
+end
+
+-- What a service's refusal says in its body, its headers or, without a body, by its status alone.
+local function found_in(op, res)
+  local found = is_xml(op.service.protocol) and xml_error(res) or json_error(res)
+  if not (found and found.code) and #res.body == 0 and BY_STATUS[res.status] then
+    return { code = BY_STATUS[res.status] }
+  end
+  local is_code = found and found.code and #found.code <= LONGEST_CODE
+    and found.code:find "^[%w._:-]+$"
+  return is_code and found or nil
+end
+
+--- The fields of a refusal: {code, message, request_id, status, fields, bucket_region}; `code` is
+-- undecorated, and RTL-AWS-003 when the answer is none of the service's. `bucket_region` is where
+-- S3 says that the bucket is.
 function M.decode_error(op, res)
   local body = secret.is(res.body) and secret.reveal(res.body) or res.body
   local answer = { body = body, headers = res.headers, status = res.status }
-  local found = is_xml(op.service.protocol) and xml_error(answer) or json_error(answer)
-  if (not found or not found.code) and #body == 0 and BY_STATUS[res.status] then
-    found = { code = BY_STATUS[res.status] }
-  end
-  if not found or not found.code then return unreadable(answer, "HTTP " .. res.status) end
+  local found = found_in(op, answer)
+  if not found then return no_refusal(answer) end
   found.status = res.status
-  found.message = found.message or res.reason or "refused"
-  found.request_id = found.request_id or res.headers["x-amzn-requestid"]
-    or res.headers["x-amz-request-id"]
+  found.message = clean(found.message or res.reason or "refused")
+  local id = found.request_id or res.headers["x-amzn-requestid"] or res.headers["x-amz-request-id"]
+  found.request_id = id and clean(id, LONGEST_CODE)
+  local region = res.headers["x-amz-bucket-region"] or found.fields and found.fields.Region
+  found.bucket_region = type(region) == "string" and region:match "^[%w-]+$" or nil
   return err.new(found)
 end
 

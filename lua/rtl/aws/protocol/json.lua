@@ -86,11 +86,12 @@ function M.incoming(shape, field)
   return value.from_json(shape, field)
 end
 
---- Decodes the body of an answer; returns a table, or nil and an error.
+--- Decodes the body of an answer; returns a table, or nil, why, and whether it is JSON of another
+-- kind than a service sends.
 function M.decode(shape, body, secrets)
-  if #body == 0 then return M.incoming(shape, {}) end
   local decoded, failure = json.decode(body, secrets and { secret = secrets } or nil)
-  if not is_table(decoded) then return nil, failure or "not an object" end
+  if failure then return nil, failure end
+  if not is_table(decoded) or array.is(decoded) then return nil, "it is not an object", true end
   return M.incoming(shape, decoded)
 end
 
