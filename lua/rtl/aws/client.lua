@@ -26,18 +26,25 @@ local SKEW_MATTERS, SKEW_CERTAIN = 60, 240
 -- A round trip longer than this says nothing about the clock.
 local SLOW = 120
 
--- Every good `Date` tells how far the machine's clock is off. Returns by how much the correction
--- changed.
-local function learn_skew(res, started)
+-- Every good `Date` tells how far the machine's clock is off. `sent` is when the request left:
+-- {mono =, skew =, the correction then}. Returns by how much the time in its signature was off;
+-- another call may have corrected the clock meanwhile.
+local function learn_skew(res, sent)
   local date = res.headers.date and not res.headers.age
     and value.parse_http_date(res.headers.date)
-  local ended = clock.utc()
-  if not date or ended - started > SLOW then return 0 end
-  local former = clock.correct(0)
-  local skew = date - ((started + ended) / 2 - former)
+  local took = clock.mono() - sent.mono
+  if not date or took > SLOW then return 0 end
+  clock.correct(0)
+  local skew = date - (clock.utc() - took / 2)
   local new = math.abs(skew) >= SKEW_MATTERS and skew or 0
   clock.correct(new)
-  return math.abs(new - former)
+  return math.abs(new - sent.skew)
+end
+
+local function now()
+  local skew = clock.correct(0)
+  clock.correct(skew)
+  return { mono = clock.mono(), skew = skew }
 end
 
 local function sign(self, op, request, url, creds)
@@ -66,14 +73,14 @@ local function send(self, call)
     creds, failure = self.credentials:get()
     if not creds then return nil, own(failure) end
   end
-  local started = clock.utc()
+  local sent = now()
   local res, lost = wire.request {
     method = call.request.method, url = call.url, body = call.request.body, once = call.once,
     headers = sign(self, call.op, call.request, call.url, creds),
     secret_body = call.op.secrets ~= nil, tls = self.tls, gzip = true,
   }
   if not res then return nil, lost, {} end
-  local seen = { skew = learn_skew(res, started), creds = creds, headers = res.headers }
+  local seen = { skew = learn_skew(res, sent), creds = creds, headers = res.headers }
   if res.status < 300 then
     local out, unreadable = protocol.decode(call.op, res)
     return out, unreadable, seen
@@ -81,14 +88,17 @@ local function send(self, call)
   return nil, errors.classify(protocol.decode_error(call.op, res)), seen
 end
 
--- Whether a refusal leaves open if a create took effect: a 5xx that is no request for patience.
+-- Whether an error leaves open if a create took effect: the answer was lost or can't be read, or it
+-- is a 5xx that is no request for patience.
 local function is_ambiguous(e)
-  return e.status ~= nil and e.status >= 500 and not e.throttled
-    and not errors.no_capacity(e) and not errors.quota(e)
+  if e.sent or not e.status then return e.sent end
+  if e.status < 300 then return true end
+  return e.status >= 500 and not e.throttled and not errors.no_capacity(e) and not errors.quota(e)
 end
 
 -- "retry" (again after a wait), "now" (again at once, the cause is mended), or nil (final).
 local function judge(self, call, e, seen)
+  call.unsure = call.unsure or is_ambiguous(e)
   if errors.expired(e) and seen.creds and not call.refreshed then
     call.refreshed = true
     self.credentials:expire(seen.creds)
@@ -100,22 +110,24 @@ local function judge(self, call, e, seen)
     call.corrected = true
     return "now"
   end
-  if call.once and (e.sent or is_ambiguous(e)) then
-    e.sent = true
-    return nil
-  end
+  if call.once and call.unsure then return nil end
   return e.retryable and "retry" or nil
 end
 
 -- What a person may try.
 local function hint_of(self, call, e)
-  if call.once and e.sent then return "it may have taken effect: look before doing it again" end
+  if e.sent and not call.op.reads then
+    return "it may have taken effect: look before doing it again"
+  end
   if errors.expired(e) then return "the keys have expired: get new ones, then run this again" end
   if e.code == "InvalidClientTokenId" or e.code == "UnrecognizedClientException" then
     return "AWS does not know the access key id, or it is not active"
   end
   if e.code == "SignatureDoesNotMatch" or e.code == "InvalidSignatureException" then
     return "the secret access key is not the one of this access key id"
+  end
+  if e.bucket_region and e.bucket_region ~= self.endpoint.region then
+    return ("the bucket is in %s, not in %s"):format(e.bucket_region, self.endpoint.region)
   end
   if e.code == "RTL-NET-001" then
     return endpoint.unknown_host(self.endpoint, self.service, self.region)
@@ -126,6 +138,7 @@ local function finish(self, call, e)
   e.service, e.operation = call.op.service.name, call.op.key
   e.doing = e.doing and e.doing ~= call.op.action and call.op.action .. " (" .. e.doing .. ")"
     or call.op.action
+  e.sent = call.unsure or e.sent -- an earlier attempt may have done what the last one could not
   e.hint = e.hint or hint_of(self, call, e)
   return nil, e
 end
@@ -181,7 +194,7 @@ end
 --- client:call(operation, params[, {once=}]) → table | nil, err
 -- Calls an operation by its snake_case name; `client:describe_vpcs{…}` is the same. Members are
 -- spelled as AWS does; a wrong one raises. `once = true` sends it at most once. After a failure,
--- `err.sent` says that a call which is sent only once may have taken effect.
+-- `err.sent` says that the call may have taken effect.
 function client.call(self, key, params, options)
   return invoke(self, operation(self, key), params, options)
 end
