@@ -1,0 +1,274 @@
+-- A server that answers wrongly, against the AWS client: what it does × the protocol and kind of
+-- the call → the outcome, how many requests came, and how many things were made. No create takes
+-- effect twice, and every failure is one clear error.
+local clock = require "rtl.clock"
+local fs = require "rtl.fs"
+local hostile = require "test.support.hostile"
+local http = require "rtl.native.http"
+local task = require "rtl.task"
+
+local answer, does, good, send = hostile.answer, hostile.does, hostile.good, hostile.send
+local CLOSE, RESET, HANG = { ["end"] = "close" }, { ["end"] = "reset" }, { ["end"] = "hang" }
+
+local server, patient
+
+-- ---- outcomes: kind → what is expected ----
+
+-- The next answer is good, and asking for it is right: a read changes nothing and a token makes the
+-- second request the same as the first. Without a token it is "outcome unknown".
+local function again(code)
+  return {
+    read = { "ok", requests = 2 }, token = { "ok", requests = 2, effects = 1 },
+    once = { code, requests = 1, effects = 1, sent = true },
+  }
+end
+
+-- No later answer would be better; what may have taken effect says so.
+local function final(code)
+  local made = { code, requests = 1, effects = 1, sent = true }
+  return { read = { code, requests = 1 }, token = made, once = made }
+end
+
+-- Refused before anything was done: asked once, and nothing was made.
+local function refused(code)
+  local expected = { code, requests = 1, effects = 0, sent = false }
+  return { read = expected, token = expected, once = expected }
+end
+
+local FINE = {
+  read = { "ok", requests = 1 }, token = { "ok", requests = 1, effects = 1 },
+  once = { "ok", requests = 1, effects = 1 },
+}
+
+-- ---- what the server does ----
+
+-- One bad answer that is a text, then what follows it.
+local function says(make, ending)
+  return function (call)
+    local text = make(call)
+    return { does { send(text), ending } }
+  end
+end
+
+local function ends(ending)
+  return function () return { does { ending } } end
+end
+
+-- An answer with this status, head and body in the place of the good one.
+local function with(status, head, body)
+  return says(function () return answer(status, head, body) end)
+end
+
+local function empty(framing)
+  return says(function () return answer(200, nil, "", framing) end, CLOSE)
+end
+
+local function has_body(call) return call.body ~= "" end
+local function is_xml(call) return call.protocol:find("query") or call.protocol == "rest-xml" end
+local function is_json(call) return not is_xml(call) end
+
+local BOMB = '<!DOCTYPE l [<!ENTITY a "haha">'
+do
+  local before = "a"
+  for i = 1, 20 do
+    local name = "a" .. i
+    BOMB = BOMB .. ("<!ENTITY %s \"%s\">"):format(name, ("&" .. before .. ";"):rep(10))
+    before = name
+  end
+  BOMB = BOMB .. "]><DescribeVpcsResponse>&a20;</DescribeVpcsResponse>"
+end
+
+local LONG = ("x"):rep(1000)
+local GZIP = "Content-Encoding: gzip\r\n"
+
+local ROWS = {
+  { "answers well", ends(nil), FINE, good_first = true },
+  { "closes without an answer", ends(CLOSE), again "RTL-NET-008" },
+  { "resets without an answer", ends(RESET), again "RTL-NET-008" },
+  { "never answers", ends(HANG), again "RTL-NET-006", limits = { idle = 0.15 } },
+  { "stalls in its head", says(function () return "HTTP/1.1 200 OK\r\nContent-" end, HANG),
+    again "RTL-NET-006", limits = { idle = 0.15 } },
+  { "stalls in its body", says(function () return answer(200, nil, "x"):sub(1, -2) end, HANG),
+    again "RTL-NET-006", limits = { idle = 0.15 } },
+  { "drips for longer than a call may take", function (call)
+      return { does { send(good(call), { pause = 0.02 }) } }
+    end, again "RTL-NET-007", limits = { timeout = 0.2 } },
+  { "drips, but comes to its end", function (call)
+      return { does { send(good(call), { pause = 0.0002 }) } }
+    end, FINE },
+
+  { "says a length beyond its end", says(function (call)
+      return (good(call):gsub("(Content%-Length: )(%d+)", function (name, size)
+        return name .. size + 10
+      end))
+    end, CLOSE), again "RTL-NET-009" },
+  { "says a length short of its end", says(function (call)
+      return (good(call):gsub("(Content%-Length: )(%d+)", function (name, size)
+        return name .. size - 10
+      end))
+    end), again "RTL-AWS-003", only = has_body },
+  { "says two lengths", says(function (call)
+      return (good(call):gsub("\r\n\r\n", "\r\nContent-Length: 3\r\n\r\n", 1))
+    end, CLOSE), again "RTL-AWS-003", only = has_body },
+  { "says a length that is none", says(function (call)
+      return (good(call):gsub("(Content%-Length: )(%d+)", "%1many"))
+    end, CLOSE), final "RTL-NET-010" },
+
+  { "sends a header without end", says(function ()
+      return "HTTP/1.1 200 OK\r\nA: " .. LONG:rep(400)
+    end, HANG), final "RTL-NET-011" },
+  { "sends headers without end", function ()
+      return { does { send "HTTP/1.1 200 OK\r\n", send("A: " .. LONG .. "\r\n", { times = -1 }) } }
+    end, final "RTL-NET-011" },
+  { "sends interim answers without end", function ()
+      return { does { send("HTTP/1.1 100 Continue\r\n\r\n", { times = -1 }) } }
+    end, final "RTL-NET-011" },
+  { "sends many headers", says(function (call)
+      return (good(call):gsub("\r\n", "\r\n" .. ("a:\r\n"):rep(50000), 1))
+    end), FINE },
+  { "sends interim answers first", says(function (call)
+      return "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" .. good(call)
+    end), FINE },
+  { "switches protocols unasked", says(function ()
+      return "HTTP/1.1 101 Switching\r\nUpgrade: other\r\n\r\nhello"
+    end, CLOSE), final "RTL-AWS-003" },
+  { "sends a body without end", function ()
+      return { does { send(answer(200, nil, "", "close")),
+        send(("z"):rep(1 << 20), { times = -1 }) } }
+    end, final "RTL-NET-011", costly = true },
+  { "sends chunks without end", function ()
+      return { does { send "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        send("100000\r\n" .. ("z"):rep(1 << 20) .. "\r\n", { times = -1 }) } }
+    end, final "RTL-NET-011", costly = true },
+
+  { "answers with nothing", with(200, nil, ""), again "RTL-AWS-003", only = has_body },
+  { "answers with nothing and ends", empty "close", again "RTL-AWS-003", only = has_body },
+  { "answers with no XML", with(200, nil, "<a><b></a>"), again "RTL-AWS-003",
+    only = function (call) return is_xml(call) and has_body(call) end },
+  { "answers with no UTF-8", with(200, nil, "<\xff\xfe/>"), again "RTL-AWS-003", only = has_body },
+  { "answers with no JSON", with(200, nil, '{"a":'), again "RTL-AWS-003", only = is_json },
+  { "answers with a list", with(200, nil, "[]"), final "RTL-AWS-003", only = is_json },
+  { "answers with null", with(200, nil, "null"), final "RTL-AWS-003", only = is_json },
+  { "answers with a web page", with(200, "Content-Type: text/html\r\n",
+      "<!DOCTYPE html><html><body>Log in<br></body></html>"), final "RTL-AWS-003",
+    only = has_body },
+  { "answers with a well-formed page", with(200, "Content-Type: text/html\r\n",
+      "<html><body>Log in</body></html>"), final "RTL-AWS-003",
+    only = function (call) return is_xml(call) and has_body(call) end },
+  { "answers another operation", with(200, nil, "<OtherResponse><vpcSet/></OtherResponse>"),
+    final "RTL-AWS-003", only = function (call) return call.protocol:find("query") ~= nil end },
+  { "answers without its result", says(function (call)
+      local name = call.body:match "^<(%w+)Response"
+      return answer(200, nil, ("<%sResponse></%sResponse>"):format(name, name))
+    end), final "RTL-AWS-003", only = function (call) return call.protocol == "awsquery" end },
+  { "says 200 to a refusal", says(function (call)
+      return answer(200, nil, hostile.refusal(call, "AccessDenied"))
+    end), final "RTL-AWS-003",
+    only = function (call) return is_xml(call) and has_body(call) end },
+
+  { "sends a bomb of entities", with(200, nil, BOMB), again "RTL-AWS-003",
+    only = function (call) return is_xml(call) and has_body(call) end },
+  { "names a file as entity", with(200, nil,
+      '<!DOCTYPE l [<!ENTITY e SYSTEM "file:///etc/passwd">]><DescribeVpcsResponse>&e;'
+      .. "</DescribeVpcsResponse>"), again "RTL-AWS-003",
+    only = function (call) return is_xml(call) and has_body(call) end },
+  { "nests elements without end", with(200, nil, ("<a>"):rep(100000)), again "RTL-AWS-003",
+    only = function (call) return is_xml(call) and has_body(call) end },
+  { "nests lists without end", with(200, nil, ("["):rep(100000)), again "RTL-AWS-003",
+    only = is_json },
+
+  { "says gzip of what is none", with(200, GZIP, "not packed"), final "RTL-NET-010" },
+  { "says a packing that nobody asked for", with(200, "Content-Encoding: br\r\n", "zz"),
+    final "RTL-NET-010" },
+  { "packs many times", with(200, "Content-Encoding: gzip, gzip, gzip\r\n", "zz"),
+    final "RTL-NET-010" },
+  { "packs its chunks", with(200, "Transfer-Encoding: gzip, chunked\r\n", "zz"),
+    final "RTL-NET-010" },
+
+  { "refuses", says(function (call)
+      return answer(400, nil, hostile.refusal(call, "ValidationError"))
+    end), refused "ValidationError", no_effect = true },
+  { "fails with a page", with(503, "Content-Type: text/html\r\n", "<html>busy<br></html>"),
+    again "RTL-AWS-003" },
+  { "fails in its own words", says(function (call)
+      return answer(500, nil, hostile.refusal(call, "InternalFailure"))
+    end), again "InternalFailure" },
+  { "asks for patience", says(function (call)
+      return answer(400, nil, hostile.refusal(call, "Throttling"))
+    end), FINE, no_effect = true, more = 1 },
+}
+
+-- ---- one case ----
+
+local function script_of(row, call)
+  local answers = row.good_first and {} or row[2](call)
+  for _, bad in ipairs(answers) do
+    bad.effect = not row.no_effect and call.kind ~= "read"
+  end
+  answers[#answers + 1] = does({ send(good(call)) }, call.kind ~= "read")
+  return { answers = answers }
+end
+
+-- One clear error: a code that is explained or the service's own, what was being done, and nothing
+-- that a terminal would act upon.
+local function assert_clear(e, call)
+  local text = tostring(e)
+  assert.is_nil(text:find "%c", text)
+  assert.is_true(#text < 2000, #text .. " bytes of error")
+  assert.truthy(e.doing and e.doing:find(call.service == "resource_groups" and "resource-groups"
+    or call.service, 1, true), text)
+  local area = e.code:match "^RTL%-(%u+)%-"
+  if area then assert.is_table(require("rtl.codes." .. area:lower())[e.code], e.code) end
+end
+
+local function run_case(row, call, limits, tls)
+  local expected = row[3][call.kind]
+  local name = server:script(call, script_of(row, call))
+  local client = server:client(call, name, tls)
+  local out, e = hostile.with_limits(limits or {}, function ()
+    return client:call(call.op, call.params)
+  end)
+  local seen = server:seen(name)
+  local where = ("%s %s that %s"):format(call.protocol, call.kind, row[1])
+  local got = out and "ok" or e.code
+  assert.same({ expected[1], expected.requests + (row.more or 0) }, { got, seen.requests },
+    where .. ": " .. tostring(e or ""))
+  if call.kind ~= "read" then assert.equal(expected.effects, seen.effects, where) end
+  if expected.sent ~= nil then assert.equal(expected.sent, e.sent or false, where) end
+  if e then assert_clear(e, call) end
+  local id = out and hostile.id_of(call, out)
+  assert.equal(expected[1] == "ok", id ~= nil, where)
+  for _, token in ipairs(seen.tokens) do assert.equal(seen.tokens[1], token, where) end
+  if seen.effects == 1 and id then assert.equal(1, tonumber(id), where) end
+end
+
+setup(function ()
+  local dir = fs.temp_dir()
+  server = hostile.start(dir)
+  server.dir = dir
+  patient = hostile.impatient()
+end)
+
+teardown(function ()
+  patient()
+  server:stop()
+  fs.remove_tree(server.dir)
+  http.close_idle()
+  clock.correct(0)
+end)
+
+describe("a server that", function ()
+  for _, row in ipairs(ROWS) do
+    it(row[1], function ()
+      local cases = {}
+      for _, call in ipairs(hostile.CALLS) do
+        if not row.only or row.only(call) then cases[#cases + 1] = call end
+      end
+      hostile.with_limits(row.limits or {}, function ()
+        task.map(cases, function (call) run_case(row, call, row.limits) end, row.costly and 1 or 12)
+      end)
+      assert.equal(0, http.live())
+      assert.equal(0, server:strangers())
+    end)
+  end
+end)
