@@ -104,7 +104,7 @@ describe("an AWS client", function ()
 
   it("asks FIPS and dual-stack endpoints, and says so where there is none", function ()
     local function url_of(service, region, variant)
-      fake.answers = { { body = "{}" } }
+      fake.answers = { { status = 400 } }
       client(service, { region = region, variant = variant }):call(
         service == "s3" and "list_objects_v2" or "list_clusters",
         service == "s3" and { Bucket = "my-bucket" } or {})
