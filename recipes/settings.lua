@@ -48,6 +48,10 @@ return {
   { group = "Cluster", name = "node_role", type = "string", default = "",
     help = "ARN of a role for the nodes; empty: made" },
 
+  { group = "Cluster", name = "permissions_boundary", type = "string", default = "",
+    match = "^arn:[%w-]+:iam::%d*:policy/.+$", wanted = "the ARN of an IAM policy",
+    help = "permissions boundary of every role that is made" },
+
   -- ---- nodes ----
   { group = "System nodes", name = "system_type", type = "string", default = "m7i.xlarge",
     help = "instance type of the nodes for the operator and the Ray head" },

@@ -104,7 +104,8 @@ local function control_plane(run, network)
     return run:declare(eks_cluster(run.deployment) { given = s.use_cluster })
   end
   local role = run:declare(iam_role "cluster" { service = "eks.amazonaws.com",
-    policies = CLUSTER_POLICIES, given = or_nil(s.cluster_role) })
+    policies = CLUSTER_POLICIES, boundary = or_nil(s.permissions_boundary),
+    given = or_nil(s.cluster_role) })
   return run:declare(eks_cluster(run.deployment) { version = s.kubernetes_version,
     role_arn = role.arn, subnet_ids = network.private_ids, public_cidrs = s.public_access_cidrs })
 end
@@ -258,6 +259,7 @@ end
 return {
   title   = "Capacity, network, cluster and node groups",
   creates = "VPC with NAT, EKS cluster, system node group, GPU node group with EFA",
+  actions = capacity.actions, -- what the preflight calls, for --policy
 
   preflight = function (run)
     if not run:has_aws() then return nodes.check_given(run) end
@@ -277,7 +279,8 @@ return {
       or given_network(run)
     local cluster, needs = declare_cluster(run, network)
     local role = run:declare(iam_role "node" { service = "ec2.amazonaws.com",
-      policies = NODE_POLICIES, given = or_nil(s.node_role) })
+      policies = NODE_POLICIES, boundary = or_nil(s.permissions_boundary),
+      given = or_nil(s.node_role) })
     local system = declare_system(run, cluster, role, network, needs)
     local gpu = declare_gpu(run, cluster, role, network, needs)
     run:declare(addons_active "all" { cluster = cluster.cluster_name, names = s.addons,

@@ -130,6 +130,7 @@ local function declare_checkpoints(run, space)
   local store = run:declare(bucket(name) { bucket_name = name,
     given = s.use_bucket ~= "" and name or nil })
   local role = run:declare(iam_role "pods" { service = "pods.eks.amazonaws.com",
+    boundary = s.permissions_boundary ~= "" and s.permissions_boundary or nil,
     inline = { checkpoints = { Version = "2012-10-17", Statement = {
       statement({ "s3:ListBucket", "s3:GetBucketLocation" }, store.arn),
       statement({ "s3:GetObject", "s3:PutObject", "s3:DeleteObject",

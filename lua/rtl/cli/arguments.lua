@@ -12,6 +12,7 @@ M.options = {
   { name = "plan", help = "show what would be done, hold and change nothing" },
   { name = "exit-code", help = "with --plan: exit 4 when there are changes" },
   { name = "out", value = "DIR", help = "with --plan: write what would be sent into DIR" },
+  { name = "policy", help = "print the least IAM policy for the plan and its teardown" },
   { name = "yes", short = "y", help = "don't ask" },
   { name = "json", help = "events as one JSON object a line" },
   { name = "only", value = "STEP,…", help = "apply and verify these steps only" },

@@ -85,6 +85,11 @@ return kind.define {
   tokened = true,
   ready = { usual = 2, delete_usual = 2 },
   depends = { "eks_cluster" },
-  actions = { "eks:CreateAccessEntry", "eks:DescribeAccessEntry", "eks:AssociateAccessPolicy",
-    "eks:ListAssociatedAccessPolicies", "eks:DeleteAccessEntry", "eks:TagResource" },
+  actions = {
+    { "eks:DescribeAccessEntry", "eks:ListAssociatedAccessPolicies",
+      on = "access-entry/{cluster}/*" },
+    { "eks:CreateAccessEntry", new = "cluster/{cluster}" },
+    { "eks:TagResource", new = "access-entry/{cluster}/*" },
+    { "eks:AssociateAccessPolicy", "eks:DeleteAccessEntry", ours = "access-entry/{cluster}/*" },
+  },
 }

@@ -14,6 +14,10 @@ Lock.__index = Lock
 
 local LASTS = 4 * 3600
 
+--- What the lock needs of IAM (rtl.plan.policy).
+M.actions = { { "ssm:GetParameter", "ssm:PutParameter", "ssm:DeleteParameter",
+  on = "parameter/rtl/{deployment}/lock" } }
+
 local function name_of(ctx)
   return "/rtl/" .. ctx.deployment .. "/lock"
 end

@@ -48,5 +48,5 @@ return kind.define {
   create = create,
   ephemeral = true,
   ready = { usual = 60 },
-  actions = { "eks:DescribeAddon" },
+  actions = { { "eks:DescribeAddon", on = "addon/{cluster}/*/*" } },
 }

@@ -5,6 +5,9 @@ local array = require "rtl.array"
 local kind = require "rtl.plan.kind"
 local support = require "rtl.kinds.support"
 
+-- For `actions`.
+local ARN = "arn:{partition}:s3:::{bucket_name}"
+
 local function name_of(res)
   return res.given or res.fields.bucket_name
 end
@@ -108,6 +111,10 @@ return kind.define {
   tokened = true,
   data = true,
   ready = { usual = 3, delete_usual = 10 },
-  actions = { "s3:CreateBucket", "s3:ListBucket", "s3:GetBucketTagging", "s3:PutBucketTagging",
-    "s3:PutBucketPublicAccessBlock", "s3:DeleteObject", "s3:DeleteBucket" },
+  actions = {
+    { "s3:ListBucket", "s3:GetBucketTagging", on = ARN },
+    { "s3:CreateBucket", "s3:PutBucketTagging", "s3:PutBucketPublicAccessBlock", on = ARN },
+    { "s3:DeleteBucket", on = ARN, purge = true },
+    { "s3:DeleteObject", on = ARN .. "/*", purge = true },
+  },
 }

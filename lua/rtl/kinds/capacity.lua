@@ -14,6 +14,12 @@ M.note = choice.note
 M.request_quota = quota.request
 M.wait_for_quota = quota.wait
 
+--- What ranking and choosing need of IAM (rtl.plan.policy).
+M.actions = { "ec2:DescribeAvailabilityZones", "ec2:DescribeInstanceTypeOfferings",
+  "ec2:DescribeInstanceTypes", "ec2:DescribeCapacityReservations", "ec2:DescribeInstances",
+  "ec2:DescribeCapacityBlockOfferings", "ec2:DescribeSubnets", "ec2:DescribeNatGateways",
+  "servicequotas:GetServiceQuota", "servicequotas:GetAWSDefaultServiceQuota" }
+
 -- The rank of a zone as a list of numbers, the smaller the better: usable; our own hold; a
 -- reservation that fits; a Capacity Block on sale; the order of the regions, or the price.
 local function rank_of(zone, order, by_price)

@@ -133,6 +133,10 @@ return kind.define {
   depends = { "placement_group" },
   cost = cost,
   find = find,
-  actions = { "ec2:CreateCapacityReservation", "ec2:CreateTags",
-    "ec2:DescribeCapacityReservations", "ec2:CancelCapacityReservation" },
+  actions = {
+    "ec2:DescribeCapacityReservations",
+    { "ec2:CreateCapacityReservation", new = "capacity-reservation/*" },
+    { "ec2:CancelCapacityReservation", ours = "capacity-reservation/*" },
+    { "ec2:RunInstances", ours = "capacity-reservation/*", when = support.BY_TEMPLATE },
+  },
 }

@@ -113,6 +113,11 @@ return kind.define {
   depends = { "eks_cluster" },
   find_inside = find_inside,
   describe = describe,
-  actions = { "eks:CreateAddon", "eks:DescribeAddon", "eks:UpdateAddon", "eks:DescribeUpdate",
-    "eks:ListAddons", "eks:DeleteAddon", "eks:TagResource" },
+  actions = {
+    { "eks:ListAddons", "eks:DescribeUpdate", on = "cluster/{cluster}" },
+    { "eks:DescribeAddon", "eks:DescribeUpdate", on = "addon/{cluster}/*/*" },
+    { "eks:CreateAddon", new = "cluster/{cluster}" },
+    { "eks:TagResource", new = "addon/{cluster}/*/*" },
+    { "eks:UpdateAddon", "eks:DeleteAddon", ours = "addon/{cluster}/*/*" },
+  },
 }

@@ -249,6 +249,17 @@ return kind.define {
   users = users,
   describe = describe,
   role_not_seen = role_not_seen,
-  actions = { "eks:CreateCluster", "eks:DescribeCluster", "eks:ListClusters", "eks:TagResource",
-    "eks:UpdateClusterConfig", "eks:DescribeUpdate", "eks:DeleteCluster" },
+  actions = {
+    "eks:ListClusters",
+    { "eks:DescribeCluster", on = "cluster/*" }, -- a teardown looks which of them are ours
+    { "eks:DescribeUpdate", "eks:ListNodegroups", on = "cluster/{cluster_name}" },
+    { "eks:CreateCluster", new = "*" },
+    { "eks:TagResource", new = "cluster/{cluster_name}" },
+    { "eks:UpdateClusterConfig", "eks:DeleteCluster", ours = "cluster/{cluster_name}" },
+    { "iam:PassRole", on = "{role_arn}", when = { StringEquals = {
+      ["iam:PassedToService"] = "eks.amazonaws.com" } } },
+    { "iam:CreateServiceLinkedRole",
+      on = "role/aws-service-role/eks.amazonaws.com/AWSServiceRoleForAmazonEKS",
+      when = { StringEquals = { ["iam:AWSServiceName"] = "eks.amazonaws.com" } } },
+  },
 }

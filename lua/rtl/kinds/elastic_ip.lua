@@ -50,6 +50,9 @@ return kind.define {
   ready = { usual = 2, delete_usual = 3 },
   cost = function () return { hourly = prices.public_ipv4, what = "public IPv4 address" } end,
   find = find,
-  actions = { "ec2:AllocateAddress", "ec2:CreateTags", "ec2:DescribeAddresses",
-    "ec2:ReleaseAddress" },
+  actions = {
+    "ec2:DescribeAddresses",
+    { "ec2:AllocateAddress", new = "elastic-ip/*" },
+    { "ec2:ReleaseAddress", ours = "elastic-ip/*" },
+  },
 }

@@ -10,6 +10,10 @@ local keys = require "rtl.keys"
 local kind = require "rtl.plan.kind"
 local support = require "rtl.kinds.support"
 
+-- For `actions`: the path below, and the condition that a boundary is set.
+local OWN_PATH = "role/rtl/{region}/{deployment}/*"
+local BOUNDED = { ArnEquals = { ["iam:PermissionsBoundary"] = "{boundary}" } }
+
 local function path(ctx)
   return ("/rtl/%s/%s/"):format(ctx.region, ctx.deployment)
 end
@@ -81,10 +85,13 @@ local function read(ctx, res)
   return live_of(ctx, role)
 end
 
-local function diff(ctx, _, f, live)
+local function diff(ctx, res, f, live)
   local changes = {}
   if f.service and live.service ~= f.service then
     changes[1] = { field = "service", want = f.service, have = live.service, trust = true }
+  end
+  if not res.given and f.boundary and live.boundary ~= f.boundary then
+    changes[#changes + 1] = { field = "boundary", want = f.boundary, have = live.boundary }
   end
   for _, name in ipairs(f.policies or {}) do
     local arn = policy_arn(ctx, name)
@@ -105,6 +112,9 @@ local function carry_out(ctx, name, f, change)
   local iam = ctx:aws "iam"
   if change.trust then
     return iam:update_assume_role_policy { RoleName = name, PolicyDocument = trust(f) }
+  elseif change.field == "boundary" then
+    return iam:put_role_permissions_boundary { RoleName = name,
+      PermissionsBoundary = change.want }
   elseif change.attach then
     return iam:attach_role_policy { RoleName = name, PolicyArn = change.attach }
   end
@@ -133,7 +143,8 @@ local function create(ctx, res, f)
     return live, why or failure
   end
   local live = { id = answer.Role.RoleName, role_name = answer.Role.RoleName,
-    arn = answer.Role.Arn, policies = {}, inline = {}, service = f.service }
+    arn = answer.Role.Arn, policies = {}, inline = {}, service = f.service,
+    boundary = f.boundary }
   local done, refused = apply_changes(ctx, res, live.id, f, diff(ctx, res, f, live))
   if not done then return nil, refused, live end
   return live
@@ -213,12 +224,18 @@ local function find(ctx)
   return found
 end
 
+local function policy_arns(ctx, names)
+  local arns = {}
+  for i, name in ipairs(names or {}) do arns[i] = policy_arn(ctx, name) end
+  return arns
+end
+
 local function known(ctx, res)
   if res.given then
     return { arn = res.given:match("^arn:") and res.given or nil, role_name = name_of(ctx, res) }
   end
   local name = role_name(ctx, res)
-  return { role_name = name,
+  return { role_name = name, policy_arns = policy_arns(ctx, res.fields.policies),
     arn = ("arn:%s:iam::%s:role%s%s"):format(ctx.partition, ctx.account, path(ctx), name) }
 end
 
@@ -238,9 +255,19 @@ return kind.define {
   tokened = true,
   ready = { wait = wait, usual = 10, delete_usual = 5 },
   find = find,
-  actions = { "iam:CreateRole", "iam:GetRole", "iam:TagRole", "iam:AttachRolePolicy",
-    "iam:DetachRolePolicy", "iam:ListAttachedRolePolicies", "iam:PutRolePolicy",
-    "iam:GetRolePolicy", "iam:ListRolePolicies", "iam:DeleteRolePolicy", "iam:DeleteRole",
-    "iam:UpdateAssumeRolePolicy", "iam:ListInstanceProfilesForRole", "iam:ListRoles",
-    "iam:PassRole" },
+  -- The boundary's condition goes when no boundary is set. Only the plan's own policies can be
+  -- attached, or the right to attach would be the right to everything.
+  actions = {
+    "iam:ListRoles",
+    { "iam:GetRole", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies", "iam:GetRolePolicy",
+      "iam:ListInstanceProfilesForRole", on = { OWN_PATH, "{given}" } },
+    { "iam:CreateRole", new = OWN_PATH, when = BOUNDED },
+    { "iam:TagRole", new = OWN_PATH },
+    { "iam:AttachRolePolicy", on = OWN_PATH, when = { ArnEquals = {
+      ["iam:PolicyARN"] = "{policy_arns}", ["iam:PermissionsBoundary"] = "{boundary}" } } },
+    { "iam:PutRolePolicy", on = OWN_PATH, when = BOUNDED, needs = "inline" },
+    { "iam:DeleteRolePolicy", on = OWN_PATH, needs = "inline" },
+    { "iam:PutRolePermissionsBoundary", on = OWN_PATH, when = BOUNDED, needs = "boundary" },
+    { "iam:UpdateAssumeRolePolicy", "iam:DetachRolePolicy", "iam:DeleteRole", on = OWN_PATH },
+  },
 }

@@ -84,6 +84,11 @@ return kind.define {
   ready = { usual = 2, delete_usual = 2 },
   depends = { "vpc" },
   find = function (ctx) return support.find(ctx, SPEC, live_of) end,
-  actions = { "ec2:CreateInternetGateway", "ec2:CreateTags", "ec2:AttachInternetGateway",
-    "ec2:DescribeInternetGateways", "ec2:DetachInternetGateway", "ec2:DeleteInternetGateway" },
+  actions = {
+    "ec2:DescribeInternetGateways",
+    { "ec2:CreateInternetGateway", new = "internet-gateway/*" },
+    { "ec2:AttachInternetGateway", "ec2:DetachInternetGateway", ours = "internet-gateway/*",
+      uses = "vpc/{vpc_id}" },
+    { "ec2:DeleteInternetGateway", ours = "internet-gateway/*" },
+  },
 }

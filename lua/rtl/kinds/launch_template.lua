@@ -189,7 +189,11 @@ return kind.define {
   ready = { wait = wait, usual = 2, delete_usual = 2 },
   find = function (ctx) return support.find(ctx, SPEC) end,
   template_data = template_data,
-  actions = { "ec2:CreateLaunchTemplate", "ec2:CreateLaunchTemplateVersion", "ec2:CreateTags",
+  actions = {
     "ec2:DescribeLaunchTemplates", "ec2:DescribeLaunchTemplateVersions",
-    "ec2:DeleteLaunchTemplate" },
+    { "ec2:CreateLaunchTemplate", new = "launch-template/*" },
+    { "ec2:CreateLaunchTemplateVersion", "ec2:DeleteLaunchTemplate", ours = "launch-template/*" },
+    { "ec2:RunInstances", on = "capacity-reservation/{reservation_id}",
+      when = support.BY_TEMPLATE },
+  },
 }

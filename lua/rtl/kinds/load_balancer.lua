@@ -35,6 +35,7 @@ return kind.define {
   name = "load_balancer",
   outputs = {},
   fields = {},
+  strays = true,
   read = function () return nil end,
   create = function ()
     return err.fail { code = "RTL-PLAN-009", message = "load balancers are not made by rtl" }

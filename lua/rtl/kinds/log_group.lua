@@ -37,6 +37,7 @@ return kind.define {
   name = "log_group",
   outputs = {},
   fields = {},
+  strays = true,
   read = function () return nil end,
   create = function ()
     return err.fail { code = "RTL-PLAN-009", message = "log groups are not made by rtl" }
@@ -45,5 +46,8 @@ return kind.define {
   data = true,
   depends = {},
   find_inside = find_inside,
-  actions = { "logs:DescribeLogGroups", "logs:DeleteLogGroup" },
+  actions = {
+    "logs:DescribeLogGroups",
+    { "logs:DeleteLogGroup", on = "log-group:/aws/eks/{deployment}/cluster*", purge = true },
+  },
 }

@@ -106,6 +106,10 @@ return kind.define {
   depends = { "subnet", "elastic_ip", "internet_gateway", "vpc" },
   cost = function () return { hourly = prices.nat_gateway, what = "NAT gateway" } end,
   find = find,
-  actions = { "ec2:CreateNatGateway", "ec2:CreateTags", "ec2:DescribeNatGateways",
-    "ec2:DeleteNatGateway" },
+  actions = {
+    "ec2:DescribeNatGateways",
+    { "ec2:CreateNatGateway", new = "natgateway/*",
+      uses = { "subnet/{subnet_id}", "elastic-ip/{allocation_id}" } },
+    { "ec2:DeleteNatGateway", ours = "natgateway/*" },
+  },
 }

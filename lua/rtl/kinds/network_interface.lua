@@ -34,10 +34,15 @@ return kind.define {
   name = "network_interface",
   outputs = {},
   fields = {},
+  strays = true,
   read = function () return nil end,
   create = never,
   delete = delete,
   depends = { "subnet", "security_group", "vpc" },
   find_inside = find_inside,
-  actions = { "ec2:DescribeNetworkInterfaces", "ec2:DeleteNetworkInterface" },
+  actions = {
+    "ec2:DescribeNetworkInterfaces",
+    { "ec2:DeleteNetworkInterface", on = "network-interface/*", when = { StringEquals = {
+      ["aws:ResourceTag/cluster.k8s.amazonaws.com/name"] = "{deployment}" } } },
+  },
 }

@@ -58,6 +58,10 @@ return kind.define {
   tokened = true,
   ready = { usual = 2, delete_usual = 30 },
   find = find,
-  actions = { "ec2:CreatePlacementGroup", "ec2:CreateTags", "ec2:DescribePlacementGroups",
-    "ec2:DeletePlacementGroup" },
+  actions = {
+    "ec2:DescribePlacementGroups",
+    { "ec2:CreatePlacementGroup", new = "placement-group/*" },
+    { "ec2:DeletePlacementGroup", ours = "placement-group/*" },
+    { "ec2:RunInstances", ours = "placement-group/*", when = support.BY_TEMPLATE },
+  },
 }

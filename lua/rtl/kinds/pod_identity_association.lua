@@ -66,7 +66,14 @@ return kind.define {
   tokened = true,
   ready = { usual = 2, delete_usual = 2 },
   depends = { "eks_cluster", "iam_role" },
-  actions = { "eks:CreatePodIdentityAssociation", "eks:DescribePodIdentityAssociation",
-    "eks:ListPodIdentityAssociations", "eks:UpdatePodIdentityAssociation",
-    "eks:DeletePodIdentityAssociation", "eks:TagResource", "iam:PassRole" },
+  actions = {
+    { "eks:ListPodIdentityAssociations", on = "cluster/{cluster}" },
+    { "eks:DescribePodIdentityAssociation", on = "podidentityassociation/{cluster}/*" },
+    { "eks:CreatePodIdentityAssociation", new = "cluster/{cluster}" },
+    { "eks:TagResource", new = "podidentityassociation/{cluster}/*" },
+    { "eks:UpdatePodIdentityAssociation", "eks:DeletePodIdentityAssociation",
+      ours = "podidentityassociation/{cluster}/*" },
+    { "iam:PassRole", on = "{role_arn}", when = { StringEquals = {
+      ["iam:PassedToService"] = "pods.eks.amazonaws.com" } } },
+  },
 }

@@ -169,7 +169,11 @@ return kind.define {
   ready = { wait = wait, usual = 4, delete_usual = 3 },
   depends = { "vpc", "subnet", "nat_gateway", "internet_gateway" },
   find = find,
-  actions = { "ec2:CreateRouteTable", "ec2:CreateTags", "ec2:CreateRoute", "ec2:ReplaceRoute",
-    "ec2:AssociateRouteTable", "ec2:ReplaceRouteTableAssociation", "ec2:DisassociateRouteTable",
-    "ec2:DescribeRouteTables", "ec2:DeleteRouteTable" },
+  actions = {
+    "ec2:DescribeRouteTables",
+    { "ec2:CreateRouteTable", new = "route-table/*", uses = "vpc/{vpc_id}" },
+    { "ec2:CreateRoute", "ec2:ReplaceRoute", "ec2:DeleteRouteTable", ours = "route-table/*" },
+    { "ec2:AssociateRouteTable", "ec2:ReplaceRouteTableAssociation",
+      "ec2:DisassociateRouteTable", ours = "route-table/*", uses = "subnet/{subnets}" },
+  },
 }

@@ -243,7 +243,15 @@ return kind.define {
   depends = { "vpc" },
   find = find,
   find_inside = find_inside,
-  actions = { "ec2:CreateSecurityGroup", "ec2:CreateTags", "ec2:AuthorizeSecurityGroupIngress",
-    "ec2:AuthorizeSecurityGroupEgress", "ec2:RevokeSecurityGroupIngress",
-    "ec2:RevokeSecurityGroupEgress", "ec2:DescribeSecurityGroups", "ec2:DeleteSecurityGroup" },
+  actions = {
+    "ec2:DescribeSecurityGroups",
+    { "ec2:CreateSecurityGroup", new = "security-group/*", uses = "vpc/{vpc_id}" },
+    { "ec2:AuthorizeSecurityGroupIngress", "ec2:AuthorizeSecurityGroupEgress",
+      "ec2:RevokeSecurityGroupIngress", "ec2:RevokeSecurityGroupEgress",
+      "ec2:DeleteSecurityGroup", ours = "security-group/*" },
+    -- What Kubernetes left in our VPC.
+    { "ec2:RevokeSecurityGroupIngress", "ec2:RevokeSecurityGroupEgress",
+      "ec2:DeleteSecurityGroup", on = "security-group/*", when = { StringEquals = {
+        ["aws:ResourceTag/kubernetes.io/cluster/{deployment}"] = "owned" } } },
+  },
 }

@@ -85,6 +85,9 @@ return kind.define {
   ready = { wait = wait, usual = 3, delete_usual = 3 },
   depends = { "vpc" },
   find = function (ctx) return support.find(ctx, SPEC, live_of) end,
-  actions = { "ec2:CreateSubnet", "ec2:CreateTags", "ec2:ModifySubnetAttribute",
-    "ec2:DescribeSubnets", "ec2:DeleteSubnet" },
+  actions = {
+    "ec2:DescribeSubnets",
+    { "ec2:CreateSubnet", new = "subnet/*", uses = "vpc/{vpc_id}" },
+    { "ec2:ModifySubnetAttribute", "ec2:DeleteSubnet", ours = "subnet/*" },
+  },
 }

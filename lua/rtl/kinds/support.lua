@@ -12,6 +12,10 @@ local M = {}
 M.not_found = errors.not_found
 M.exists = errors.exists
 
+--- For `actions`: a launch from a launch template of the account's.
+M.BY_TEMPLATE = { ArnLike = {
+  ["ec2:LaunchTemplate"] = "arn:{partition}:ec2:{region}:{account}:launch-template/*" } }
+
 --- A tag table as AWS' list of {Key, Value}, sorted by key.
 function M.tag_list(tags)
   local list = array {}

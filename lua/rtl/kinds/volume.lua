@@ -34,6 +34,7 @@ return kind.define {
   name = "volume",
   outputs = {},
   fields = {},
+  strays = true,
   read = function () return nil end,
   create = function ()
     return err.fail { code = "RTL-PLAN-009", message = "volumes are not made by rtl" }
@@ -41,5 +42,9 @@ return kind.define {
   delete = delete,
   data = true,
   find_inside = find_inside,
-  actions = { "ec2:DescribeVolumes", "ec2:DeleteVolume" },
+  actions = {
+    "ec2:DescribeVolumes",
+    { "ec2:DeleteVolume", on = "volume/*", purge = true, when = { StringEquals = {
+      ["aws:ResourceTag/kubernetes.io/cluster/{deployment}"] = "owned" } } },
+  },
 }

@@ -114,6 +114,10 @@ return kind.define {
   find = function (ctx)
     return support.find(ctx, SPEC, function (item) return { cidr = item.CidrBlock } end)
   end,
-  actions = { "ec2:CreateVpc", "ec2:CreateTags", "ec2:ModifyVpcAttribute", "ec2:DescribeVpcs",
-    "ec2:DescribeVpcAttribute", "ec2:DeleteVpc" },
+  actions = {
+    "ec2:DescribeVpcs",
+    { "ec2:DescribeVpcAttribute", on = "vpc/*" },
+    { "ec2:CreateVpc", new = "vpc/*" },
+    { "ec2:ModifyVpcAttribute", "ec2:DeleteVpc", ours = "vpc/*" },
+  },
 }

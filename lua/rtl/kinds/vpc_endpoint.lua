@@ -106,6 +106,11 @@ return kind.define {
   ready = { usual = 3, delete_usual = 5 },
   depends = { "vpc", "route_table" },
   find = function (ctx) return support.find(ctx, SPEC, live_of) end,
-  actions = { "ec2:CreateVpcEndpoint", "ec2:CreateTags", "ec2:ModifyVpcEndpoint",
-    "ec2:DescribeVpcEndpoints", "ec2:DeleteVpcEndpoints" },
+  actions = {
+    "ec2:DescribeVpcEndpoints",
+    { "ec2:CreateVpcEndpoint", new = "vpc-endpoint/*",
+      uses = { "vpc/{vpc_id}", "route-table/{route_tables}" } },
+    { "ec2:ModifyVpcEndpoint", ours = "vpc-endpoint/*", uses = "route-table/{route_tables}" },
+    { "ec2:DeleteVpcEndpoints", ours = "vpc-endpoint/*" },
+  },
 }

@@ -13,6 +13,7 @@ return {
   read = diff.read,
   reckon = diff.reckon,
   sketch = require "rtl.plan.sketch",
+  policy = require "rtl.plan.policy",
   apply = apply.run,
   teardown = teardown,
 }

@@ -22,7 +22,8 @@
 --   create(ctx, res, f, token), update(ctx, res, f, live, changes), delete(ctx, item)
 --   ready                   { wait = function (ctx, res, f, live), usual = s, delete_usual = s }
 --   cost(ctx, res, f)       gives { hourly = usd, what = text } | nil
---   actions, depends        IAM actions; kinds that must outlive it
+--   actions, depends        what it needs of IAM (rtl.plan.policy); kinds that must outlive it
+--   strays                  only found by a teardown, never declared
 --   find(ctx), find_inside(ctx, found)
 --                           give { name, id, outputs, hourly } of all that is ours, without a
 --                           ledger; the second sees what the first found (inside what we made)

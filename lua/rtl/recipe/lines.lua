@@ -106,6 +106,16 @@ function of_type.failure(event)
   return lines
 end
 
+-- What is said beside an output that may go into a file.
+function of_type.aside(event)
+  return { event.text }
+end
+
+--- Whether the lines of an event belong on standard error.
+function M.is_aside(event)
+  return event.type == "failure" or event.type == "aside"
+end
+
 --- The lines that an event leaves on the screen (an array, maybe empty).
 function M.of(event)
   local show = of_type[event.type]

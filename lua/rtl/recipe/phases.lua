@@ -276,10 +276,19 @@ local function begin(run, p, pending)
   run:hold()
 end
 
+-- Nothing is asked of what stands: a policy is for the whole life of a deployment.
+local function policy_only(run)
+  failure.reading(preflights, run)
+  declare(run)
+  require("rtl.recipe.policy").show(run)
+  return "done"
+end
+
 --- Runs the phases. Returns the name of an exit code; raises what goes wrong.
 function M.run(run)
   run.selected, run.verified = selection(run), {}
   run:connect()
+  if run.options.policy then return policy_only(run) end
   local only_plan = run.options.plan
   if only_plan then
     run:peek()

@@ -63,7 +63,7 @@ local function plain_progress(self, event)
 end
 
 function Plain:sink(event)
-  if event.type == "failure" then return self.write_error(lines.of(event)) end
+  if lines.is_aside(event) then return self.write_error(lines.of(event)) end
   local stamp = event.time:sub(12, 19) .. " "
   local list = lines.of(event)
   if #list == 0 then list = { plain_progress(self, event) } end
@@ -141,7 +141,7 @@ end
 
 function Terminal:sink(event)
   track(self, event)
-  if event.type == "failure" then
+  if lines.is_aside(event) then
     self.write(erase(self))
     return self.write_error(lines.of(event))
   end

@@ -51,6 +51,10 @@ return {
       repeatable = true,
       input = "RoleName!:string(1..64) Description MaxSessionDuration:int(3600..43200)",
     },
+    put_role_permissions_boundary = {
+      repeatable = true,
+      input = "RoleName!:string(1..64) PermissionsBoundary!:string(20..2048)",
+    },
     delete_role = {
       input = "RoleName!:string(1..64)",
     },

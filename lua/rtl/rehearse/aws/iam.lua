@@ -131,6 +131,14 @@ function ops.update_role(call, p)
   return {}
 end
 
+function ops.put_role_permissions_boundary(call, p)
+  local role, refused = need_role(call, p)
+  if not role then return nil, refused end
+  role.PermissionsBoundary = { PermissionsBoundaryType = "Policy",
+    PermissionsBoundaryArn = p.PermissionsBoundary }
+  return {}
+end
+
 local function holds_role(name)
   return function (profile)
     for _, role in ipairs(profile.Roles) do

@@ -1,0 +1,371 @@
+--- The least IAM policy for a plan: what making, changing and removing its resources needs, and no
+-- more. It is put together from what each kind says of itself (`actions`); nothing here knows a
+-- system.
+--
+-- A kind's `actions` is an array. An entry is one action ("ec2:DescribeVpcs", on any resource), or
+-- a table of actions and of where they are allowed, each a template or an array of them:
+--
+--   new    on what is made with this deployment's tag in the request
+--   ours   on what carries this deployment's tag
+--   uses   on what another resource is: by its id where that was given, else if it is ours
+--   on     on just this
+--   when   further conditions: { operator = { key = value } }
+--   needs  a field: needed only where a resource has it
+--   purge  needed only to remove data
+--
+-- A template is an ARN, or its last part ("vpc/*": the action's service, the deployment's region
+-- and account). {name} stands for partition, region, account, deployment, a field or known output
+-- of the kind's resources, or `given`. One with a name that has no value here is left out, with its
+-- condition; in `uses`, `ours` and `new` the value is any.
+--
+-- Actions that only read are needed for a resource that is declared, given or looked for; the
+-- others for one that rtl makes.
+
+local array = require "rtl.array"
+local json = require "rtl.native.json"
+local keys = require "rtl.keys"
+local row_of = require "rtl.plan.row"
+
+local M = {}
+
+--- The most characters that IAM takes in one managed policy; white space does not count.
+M.LIMIT = 6144
+
+local READS = { Describe = true, List = true, Get = true }
+
+--- Whether an action only reads, by its name: "ec2:DescribeVpcs".
+function M.reads(action)
+  return READS[action:match(":(%u%l+)")] or false
+end
+
+-- ---- values for templates ----
+
+local function add_value(values, name, value)
+  if value == nil then return end
+  values[name] = values[name] or {}
+  for _, one in ipairs(type(value) == "table" and value or { value }) do
+    if type(one) == "string" then values[name][one] = true end
+  end
+end
+
+-- What is known of a resource's outputs before it is made or looked at.
+local function known(ctx, res)
+  local outputs = {}
+  if res.kind and res.kind.known then
+    for name, value in pairs(res.kind.known(ctx, res)) do outputs[name] = value end
+  end
+  if res.given then outputs.id = outputs.id or res.given end
+  return outputs
+end
+
+-- name → set of values, of all resources of a kind together.
+local function values_of(ctx, resources, by_key, base)
+  local function lookup(key, output) return by_key[key] and known(ctx, by_key[key])[output] end
+  local values = setmetatable({}, { __index = base })
+  for _, res in ipairs(resources) do
+    for name, value in pairs(row_of.resolve(res, lookup)) do add_value(values, name, value) end
+    for name, value in pairs(known(ctx, res)) do add_value(values, name, value) end
+    add_value(values, "given", res.given)
+  end
+  return values
+end
+
+-- All texts that a template stands for, sorted: none when a name in it has no value, unless `any`
+-- stands for that.
+local function expand(template, values, any)
+  local name = template:match("{([%w_]+)}")
+  if not name then return { template } end
+  local found = keys.sorted(values[name] or {})
+  if #found == 0 and any then found[1] = "*" end
+  local texts = {}
+  for _, value in ipairs(found) do
+    local text = template:gsub("{" .. name .. "}", (value:gsub("%%", "%%%%")))
+    for _, one in ipairs(expand(text, values, any)) do texts[#texts + 1] = one end
+  end
+  return texts
+end
+
+local function list_of(value)
+  if value == nil then return {} end
+  return type(value) == "table" and value or { value }
+end
+
+-- Services whose resources belong to no region.
+local GLOBAL = { iam = true }
+
+local function whole_arn(service, template)
+  if template == "*" or template:match("^arn:") or template:match("^{[%w_]+}$") then
+    return template
+  end
+  return ("arn:{partition}:%s:%s:{account}:%s"):format(service,
+    GLOBAL[service] and "" or "{region}", template)
+end
+
+local function arns(service, templates, values, any)
+  local list = {}
+  for _, template in ipairs(list_of(templates)) do
+    local texts = expand(whole_arn(service, template), values, any)
+    table.move(texts, 1, #texts, #list + 1, list)
+  end
+  return list
+end
+
+-- ---- statements ----
+
+local function copy_conditions(when, values)
+  local conditions = {}
+  for operator, pairs_of in keys.pairs(when or {}) do
+    for key, wanted in keys.pairs(pairs_of) do
+      local names, texts = expand(key, values), {}
+      for _, one in ipairs(list_of(wanted)) do
+        local more = expand(one, values)
+        table.move(more, 1, #more, #texts + 1, texts)
+      end
+      if names[1] and #texts > 0 then
+        table.sort(texts)
+        conditions[operator] = conditions[operator] or {}
+        conditions[operator][names[1]] = #texts == 1 and texts[1] or array(texts)
+      end
+    end
+  end
+  return conditions
+end
+
+local function with_tag(conditions, which, deployment)
+  local copy = { StringEquals = {} }
+  for operator, pairs_of in pairs(conditions) do
+    copy[operator] = copy[operator] or {}
+    for key, value in pairs(pairs_of) do copy[operator][key] = value end
+  end
+  copy.StringEquals[("aws:%sTag/rtl:deployment"):format(which)] = deployment
+  return copy
+end
+
+local function put(list, class, actions, resources, conditions)
+  if #resources == 0 then return end
+  list[#list + 1] = { class = class, actions = actions, resources = resources,
+    conditions = conditions }
+end
+
+-- Tagging what is made is an action of its own in EC2, which knows for which call it is done.
+local function tag_on_create(actions, resources)
+  local names = array {}
+  for _, action in ipairs(actions) do
+    names[#names + 1] = action:match("^ec2:(.*)$")
+  end
+  if #names == 0 then return nil end
+  return { class = "Tag", actions = { "ec2:CreateTags" }, resources = resources,
+    conditions = { StringEquals = { ["ec2:CreateAction"] = names } } }
+end
+
+-- What a `uses` template allows: the things that were given by id, else those that are ours.
+local function put_used(list, entry, service, values, conditions, deployment)
+  for _, template in ipairs(list_of(entry.uses)) do
+    local given = arns(service, template, values)
+    if #given > 0 then
+      put(list, "Given", entry, given, conditions)
+    else
+      put(list, "Ours", entry, arns(service, template, values, true),
+        with_tag(conditions, "Resource", deployment))
+    end
+  end
+end
+
+local function add_entry(list, entry, values, deployment)
+  local service = entry[1]:match("^([%w-]+):")
+  local conditions = copy_conditions(entry.when, values)
+  local made = arns(service, entry.new, values, true)
+  put(list, "New", entry, made, with_tag(conditions, "Request", deployment))
+  if service == "ec2" and #made > 0 then list[#list + 1] = tag_on_create(entry, made) end
+  put(list, "Ours", entry, arns(service, entry.ours, values, true),
+    with_tag(conditions, "Resource", deployment))
+  put_used(list, entry, service, values, conditions, deployment)
+  put(list, M.reads(entry[1]) and "Read" or "Named", entry, arns(service, entry.on, values),
+    conditions)
+end
+
+local function entry_of(action)
+  if type(action) == "string" then return { action, on = "*" } end
+  local placed = action.new or action.ours or action.uses or action.on
+  if placed then return action end
+  local entry = table.move(action, 1, #action, 1, {})
+  entry.on, entry.when, entry.purge = "*", action.when, action.purge
+  return entry
+end
+
+-- What of a kind's entries the plan needs.
+local function wanted(kind, resources, values, options)
+  local made, looked = kind.strays, kind.find or kind.find_inside or #resources > 0
+  for _, res in ipairs(resources) do made = made or not res.given end
+  return function (entry)
+    if entry.purge and not options.purge then return false end
+    if entry.needs and not values[entry.needs] then return false end
+    if M.reads(entry[1]) then return looked end
+    return made
+  end
+end
+
+-- ---- fewer statements ----
+
+local function union(a, b)
+  local set = {}
+  for _, list in ipairs { a, b } do
+    for _, value in ipairs(list) do set[value] = true end
+  end
+  return keys.sorted(set)
+end
+
+local function merge(list, key_of)
+  local merged, by_key = {}, {}
+  for _, statement in ipairs(list) do
+    local key = key_of(statement)
+    local into = by_key[key]
+    if into then
+      into.actions = union(into.actions, statement.actions)
+      into.resources = union(into.resources, statement.resources)
+    else
+      into = { class = statement.class, conditions = statement.conditions,
+        actions = union(statement.actions, {}), resources = union(statement.resources, {}) }
+      by_key[key], merged[#merged + 1] = into, into
+    end
+  end
+  return merged
+end
+
+local function text_of(list) return table.concat(list, " ") end
+
+local function service_of(statement) return statement.actions[1]:match("^[%w-]+") end
+
+-- Tags for what is made: the calls differ, the right is one.
+local function merge_tags(list)
+  local rest, resources, calls = {}, {}, {}
+  for _, statement in ipairs(list) do
+    if statement.class == "Tag" then
+      resources = union(resources, statement.resources)
+      calls = union(calls, list_of(statement.conditions.StringEquals["ec2:CreateAction"]))
+    else
+      rest[#rest + 1] = statement
+    end
+  end
+  if #calls > 0 then
+    put(rest, "Tag", { "ec2:CreateTags" }, resources,
+      { StringEquals = { ["ec2:CreateAction"] = array(calls) } })
+  end
+  return rest
+end
+
+-- What is ours by its tag may be one statement a service: an action has no meaning on a resource
+-- that it does not take. Everything else is joined only where nothing is added by it.
+local function simplify(list)
+  list = merge(merge_tags(list), function (s)
+    local what = s.class == "Ours" and service_of(s) or text_of(s.resources)
+    return s.class .. json.encode(s.conditions) .. what
+  end)
+  return merge(list, function (s)
+    return s.class .. json.encode(s.conditions) .. text_of(s.actions)
+  end)
+end
+
+local ORDER = { Read = 1, New = 2, Tag = 3, Given = 4, Named = 5, Ours = 6 }
+
+local function sort(list)
+  for i, statement in ipairs(list) do statement.at = i end
+  table.sort(list, function (a, b)
+    if a.class ~= b.class then return ORDER[a.class] < ORDER[b.class] end
+    return a.at < b.at
+  end)
+  return list
+end
+
+-- ---- documents ----
+
+local function one_or_list(list)
+  return #list == 1 and list[1] or array(list)
+end
+
+local function json_statement(statement, number)
+  return { Sid = statement.class .. number, Effect = "Allow",
+    Action = one_or_list(statement.actions), Resource = one_or_list(statement.resources),
+    Condition = next(statement.conditions) and statement.conditions or nil }
+end
+
+--- The characters of a document as IAM counts them.
+function M.size(document)
+  return #json.encode(document):gsub("%s", "")
+end
+
+local function new_document()
+  return { Version = "2012-10-17", Statement = array {} }
+end
+
+-- As few documents as the limit allows, with the statements in their order.
+local function documents_of(list)
+  local documents, numbers = { new_document() }, {}
+  for _, statement in ipairs(list) do
+    numbers[statement.class] = (numbers[statement.class] or 0) + 1
+    local one = json_statement(statement, numbers[statement.class])
+    local document = documents[#documents]
+    table.insert(document.Statement, one)
+    if M.size(document) > M.LIMIT and #document.Statement > 1 then
+      table.remove(document.Statement)
+      document = new_document()
+      document.Statement[1] = one
+      documents[#documents + 1] = document
+    end
+  end
+  return documents
+end
+
+local function by_kind(g)
+  local of_kind, by_key = {}, {}
+  for _, res in ipairs(g:order()) do
+    by_key[res.key] = res
+    of_kind[res.kind_name] = of_kind[res.kind_name] or {}
+    table.insert(of_kind[res.kind_name], res)
+  end
+  return of_kind, by_key
+end
+
+local function base_values(ctx, regions)
+  local values = {}
+  for _, name in ipairs { "partition", "account", "deployment" } do
+    add_value(values, name, ctx[name])
+  end
+  add_value(values, "region", regions or ctx.region)
+  return values
+end
+
+-- Kinds of the list, and those of the graph that are not in it (checks).
+local function all_kinds(kinds, of_kind)
+  local list, seen = {}, {}
+  for _, kind in ipairs(kinds) do list[#list + 1], seen[kind.name] = kind, true end
+  for _, name in ipairs(keys.sorted(of_kind)) do
+    local kind = of_kind[name][1].kind
+    if not seen[name] then list[#list + 1] = kind end
+  end
+  return list
+end
+
+--- The policy for the resources of graph `g`, to be made, changed and removed again: array of
+-- documents (one, unless IAM's limit wants more: then all of them together). options: kinds (all of
+-- them: a teardown looks for each), regions (default: the context's), purge (data is removed, too),
+-- more (array of arrays of actions: what steps and the run itself call).
+function M.documents(g, ctx, options)
+  local of_kind, by_key = by_kind(g)
+  local base, list = base_values(ctx, options.regions), {}
+  for _, kind in ipairs(all_kinds(options.kinds, of_kind)) do
+    local resources = of_kind[kind.name] or {}
+    local values = values_of(ctx, resources, by_key, base)
+    local wants = wanted(kind, resources, values, options)
+    for _, action in ipairs(kind.actions or {}) do
+      local entry = entry_of(action)
+      if wants(entry) then add_entry(list, entry, values, ctx.deployment) end
+    end
+  end
+  for _, actions in ipairs(options.more or {}) do
+    for _, action in ipairs(actions) do add_entry(list, entry_of(action), base, ctx.deployment) end
+  end
+  return documents_of(sort(simplify(list)))
+end
+
+return M
