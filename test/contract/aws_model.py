@@ -7,6 +7,8 @@ import json
 import re
 import sys
 import botocore.session
+from botocore import xform_name
+from botocore.exceptions import UnknownServiceError
 
 PROTOCOLS = {"ec2": "ec2query", "query": "awsquery"}
 SERVICES = {
@@ -29,6 +31,8 @@ SCALARS = {
 PLACES = {"uri": "path", "querystring": "query", "header": "header", None: "body"}
 FORMATS = {"iso8601": "iso", "unixtimestamp": "unix", "rfc822": "http"}
 BODY_FORMAT = {"ec2query": "iso8601", "awsquery": "iso8601", "rest-xml": "iso8601"}
+NUMBERS = ("integer", "long", "float", "double")
+LONG_ENUM = 16  # longer ones (instance types, kinds of resource) grow each month
 problems = []
 
 
@@ -93,13 +97,21 @@ class Comparison:
         if kind == "list" and theirs.type_name == "list":
             return self.list(path, ours, theirs)
         if kind == "map" and theirs.type_name == "map":
-            return self.value(path + "{}", ours["member"], theirs.value)
+            return self.map(path, ours, theirs)
         if kind not in SCALARS.get(theirs.type_name, ()):
             return self.bad(path, f"is {kind}, botocore says {theirs.type_name}")
         if kind == "time":
             self.time(path, ours, theirs, place)
-        if self.outgoing and place != "uri":
+        if self.outgoing and place == "uri":
+            self.label(path, ours, theirs)
+        elif self.outgoing:
             self.limits(path, ours, theirs)
+
+    def label(self, path, ours, theirs):
+        """Part of the path: never empty, and limits of its own only where botocore has none."""
+        wanted = theirs.metadata.get("min") or 1, theirs.metadata.get("max", ours.get("max"))
+        if (ours.get("min"), ours.get("max")) != wanted:
+            self.bad(path, f"limits are {ours.get('min')}..{ours.get('max')}, not {wanted}")
 
     def list(self, path, ours, theirs):
         flat = bool(theirs.serialization.get("flattened"))
@@ -109,7 +121,15 @@ class Comparison:
             item = theirs.member.serialization.get("name", "member")
             if not flat and ours["item"] != item:
                 self.bad(path, f"items are <{ours['item']}>, botocore says <{item}>")
+        if self.outgoing:
+            self.limits(path, ours, theirs)
         self.value(path + "[]", ours["member"], theirs.member)
+
+    def map(self, path, ours, theirs):
+        if self.outgoing:
+            self.limits(path, ours, theirs)
+            self.limits(path + " keys", ours["key"], theirs.key)
+        self.value(path + "{}", ours["member"], theirs.value)
 
     def time(self, path, ours, theirs, place):
         default = {"header": "rfc822", "querystring": "iso8601"}.get(
@@ -121,12 +141,15 @@ class Comparison:
 
     def limits(self, path, ours, theirs):
         meta = theirs.metadata
-        extra = set(ours.get("enum") or ()) - set(meta.get("enum") or ())
-        if extra:
-            self.bad(path, f"botocore has no value {sorted(extra)}")
-        for word in ("min", "max"):
-            if ours.get(word) is not None and word in meta and ours[word] != meta[word]:
-                self.bad(path, f"{word} is {ours[word]}, botocore says {meta[word]}")
+        enum, known = set(ours.get("enum") or ()), set(meta.get("enum") or ())
+        if enum != known and (enum or len(known) <= LONG_ENUM):
+            self.bad(path, f"values {sorted(enum)}, botocore says {sorted(known)}")
+        for word in () if known else ("min", "max"):
+            have, wanted = ours.get(word), meta.get(word)
+            if theirs.type_name not in NUMBERS and word == "min":
+                have, wanted = have or None, wanted or None  # no length is below 0
+            if have != wanted:
+                self.bad(path, f"{word} is {have}, botocore says {wanted}")
 
 
 def compare_http(where, ours, model):
@@ -166,9 +189,57 @@ def compare_page(where, ours, pages, name):
         return
     items = theirs["result_key"]
     items = items[0] if isinstance(items, list) else items
-    wanted = (theirs["input_token"], theirs["output_token"], items, theirs.get("more_results"))
-    if (page["send"], page["receive"], page["items"], page.get("more")) != wanted:
+    wanted = (theirs["input_token"], theirs["output_token"], items)
+    wanted += (theirs.get("more_results"), theirs.get("limit_key"))
+    if (page["send"], page["receive"], page["items"], page.get("more"), page.get("size")) != wanted:
         problems.append(f"{where}: pages {page}, botocore says {wanted}")
+
+
+def acceptor(rule):
+    """One of our waiter rules as botocore writes it."""
+    state = rule["state"]
+    for word, matcher in (("all", "pathAll"), ("any", "pathAny"), ("path", "path")):
+        if word in rule:
+            return {"matcher": matcher, "argument": rule[word], "expected": rule["is"], "state": state}
+    if "some" in rule:
+        path = f"length({rule['some']}) > `0`"
+        return {"matcher": "path", "argument": path, "expected": True, "state": state}
+    word = "error" if "error" in rule else "status"
+    return {"matcher": word, "expected": rule[word], "state": state}
+
+
+def compare_waiters(service, model, waiters):
+    """Each of ours is botocore's, or has a reason why it is not."""
+    theirs = {xform_name(name): (name, facts) for name, facts in waiters.items()}
+    reasons = service["waiter_reasons"]
+    for ours in service["waiters"]:
+        where, (_, facts) = f"{service['name']}.{ours['name']}", theirs.get(ours["name"], ("", {}))
+        mine = {
+            "operation": ours["operation"],
+            "delay": ours["delay"],
+            "maxAttempts": ours["tries"],
+            "acceptors": [acceptor(rule) for rule in ours["rules"]],
+        }
+        equal = all(mine[word] == facts.get(word) for word in mine)
+        if not equal and ours["name"] not in reasons:
+            problems.append(f"{where}: is {mine}, botocore has {facts or 'none'}")
+        if equal and ours["name"] in reasons:
+            problems.append(f"{where}: equal to botocore's, though a reason says why it is not")
+    have, known = {w["name"] for w in service["waiters"]}, {o["name"] for o in service["operations"]}
+    for name, (_, facts) in theirs.items():
+        if facts["operation"] in known and name not in have and name not in reasons:
+            problems.append(f"{service['name']}: botocore has the waiter {name}")
+    for name in set(reasons) - have - set(theirs):
+        problems.append(f"{service['name']}: a reason for {name}, which nobody has")
+
+
+def compare_auth(where, ours, model):
+    auth = model.auth_type == "none" or model.auth == ["smithy.api#noAuth"]
+    if ours["unsigned"] != auth:
+        problems.append(f"{where}: unsigned is {ours['unsigned']}, botocore says {auth}")
+    needed = bool(model.http_checksum_required or model.http_checksum.get("requestChecksumRequired"))
+    if ours["checksum"] != needed:
+        problems.append(f"{where}: checksum is {ours['checksum']}, botocore says {needed}")
 
 
 def compare_operation(service, model, pages, ours):
@@ -179,6 +250,7 @@ def compare_operation(service, model, pages, ours):
     theirs = model.operation_model(ours["name"])
     if service["protocol"].startswith("rest-"):
         compare_http(where, ours, theirs)
+    compare_auth(where, ours, theirs)
     compare_token(where, ours, theirs)
     compare_page(where, ours, pages, ours["name"])
     for word, shape, outgoing in (
@@ -195,12 +267,19 @@ def compare_operation(service, model, pages, ours):
             comparison.bad(word, "botocore has none")
 
 
+def load(loader, service, kind):
+    try:
+        return loader.load_service_model(service, kind)
+    except UnknownServiceError:
+        return {}
+
+
 def compare_service(session, ours):
     name = SERVICES.get(ours["name"], ours["name"])
     model = session.get_service_model(name)
     meta = model.metadata
     loader = session.get_component("data_loader")
-    pages = loader.load_service_model(name, "paginators-1")["pagination"] if name != "sts" else {}
+    pages = load(loader, name, "paginators-1").get("pagination", {})
     protocols = {PROTOCOLS.get(p, p) for p in meta.get("protocols") or [meta["protocol"]]}
     facts = {
         "id": (
@@ -219,6 +298,7 @@ def compare_service(session, ours):
         problems.append(f"{name}: protocol {ours['protocol']}, botocore says {protocols}")
     for operation in ours["operations"]:
         compare_operation(ours, model, pages, operation)
+    compare_waiters(ours, model, load(loader, name, "waiters-2").get("waiters", {}))
 
 
 def main():

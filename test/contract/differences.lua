@@ -93,4 +93,17 @@ M.not_played = {
   { "tagging:tag_resources", "always refused" }, { "tagging:untag_resources", "always refused" },
 }
 
+-- Waiters that are not botocore's: why.
+M.waiters = {
+  { "ec2:internet_gateway_exists",
+    "EC2 says InvalidInternetGatewayID.NotFound (EC2 API errors), botocore's waiter spells it "
+    .. "otherwise and would fail" },
+  { "eks:addon_active",
+    "DEGRADED is what coredns is until there is a node, and heals; the other failures never do "
+    .. "(EKS API reference, Addon.status)" },
+  { "eks:nodegroup_active",
+    "a group that is being deleted, or could not be, never becomes ACTIVE (EKS API reference, "
+    .. "Nodegroup.status); botocore would wait 40 minutes" },
+}
+
 return M

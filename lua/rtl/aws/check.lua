@@ -66,13 +66,17 @@ local function list(path, shape, value)
       refuse(path, "a list expected, but it has the key '" .. tostring(key) .. "'")
     end
   end
+  range(path, count, shape, "its length")
   for i = 1, count do check(("%s[%d]"):format(path, i), shape.member, value[i]) end
 end
 
 local function map(path, shape, value)
   expect(path, value, "table")
-  for _, key in ipairs(sorted_keys(value)) do
+  local keys = sorted_keys(value)
+  range(path, #keys, shape, "its number of keys")
+  for _, key in ipairs(keys) do
     if type(key) ~= "string" then refuse(path, "the keys of a map must be strings") end
+    check(path .. " key '" .. key .. "'", shape.key, key)
     check(below(path, key), shape.member, value[key])
   end
 end
@@ -102,14 +106,17 @@ local function time(path, _, value)
   end
 end
 
-local function json(path, _, value)
-  if type(value) ~= "table" then expect(path, value, "string") end
+local function json(path, shape, value)
+  if type(value) ~= "table" then text(path, shape, value) end
 end
 
 local CHECKS = {
   structure = structure, list = list, map = map, string = text, token = text, secret = text,
   int = integer, time = time, json = json, urljson = json,
-  float = function (path, _, value) expect(path, value, "number") end,
+  float = function (path, shape, value)
+    expect(path, value, "number")
+    range(path, value, shape, "it")
+  end,
   bool = function (path, _, value) expect(path, value, "boolean") end,
   blob = function (path, _, value) expect(path, value, "string") end,
 }

@@ -3,18 +3,20 @@
 -- A table is data only and loads in an empty environment.  Members are written as text, blank
 -- between them: NAME[!][:TYPE][@WIRE]
 --   !      required
---   TYPE   string (when left out) string(1..64) int int(1..9) float bool blob secret
+--   TYPE   string (when left out) int float bool blob secret
 --          time time.iso time.unix time.http (without a word: the protocol's own form)
 --          token        a string that is filled in when the caller gives none
 --          json urljson a table or text in, a table out; a string of JSON on the wire
 --                       (urljson: percent-encoded in answers, as IAM does)
 --          (a|b|c)      one of these strings
 --          [T] [T*Item] [T]~   list; its XML items are named Item; flattened
---          {T}          map of string to T
+--          {T} {K=T}    map of string (or K, a string with limits) to T
+--          T(1..9) T(1..)  limits: of a number, or of the length of a string, list or map
 --          Name         a structure of `shapes`
 --   @WIRE  name on the wire; @In/out where requests and answers differ.  For ec2query a name
 --          begins with a capital in requests and small in answers, unless both are given.
--- Members that stand as {label} in `path` are required strings and not listed again.
+-- Members that stand as {label} in `path` are required strings of at least one byte and not listed
+-- again; `labels` holds the types of those that are more than that, for all operations.
 -- A write that has neither a token nor `repeatable` nor begins with delete_ is sent once only.
 --
 -- `hosts` says by partition (or for `any`) where a service's host differs from the rule in
@@ -55,30 +57,47 @@ local function compile_enum(text)
 end
 
 local function compile_scalar(svc, text, where)
-  local word, low, high = text:match "^(%a+)%((%-?%d+)%.%.(%d+)%)$"
-  local name, format = (word or text):match "^([%w_]+)%.?(%l*)$"
+  local name, format = text:match "^([%w_]+)%.?(%l*)$"
   if not SCALARS[name] then return nil end
-  local shape = { kind = name, min = tonumber(low), max = tonumber(high) }
+  local shape = { kind = name }
   if name == "time" then
     shape.format = format ~= "" and format or TIME[where] or TIME[svc.protocol]
   end
   return shape
 end
 
-local function compile_type(svc, text, where)
+local compile_type
+
+local function compile_list(svc, inner, flat, where)
+  local member, item = inner:match "^(.-)%*([%w_-]+)$"
+  return {
+    kind = "list", member = compile_type(svc, member or inner, where), flat = flat,
+    item = item or LIST_ITEM[svc.protocol],
+  }
+end
+
+local function compile_map(svc, inner, where)
+  local key, member = inner:match "^([^{}=]+)=(.+)$"
+  return {
+    kind = "map", key = compile_type(svc, key or "string", where),
+    member = compile_type(svc, member or inner, where),
+  }
+end
+
+local function compile_bare(svc, text, where)
   local inner, flat = text:match "^%[(.*)%](~?)$"
-  if inner then
-    local member, item = inner:match "^(.-)%*([%w_-]+)$"
-    return {
-      kind = "list", member = compile_type(svc, member or inner, where), flat = flat == "~",
-      item = item or LIST_ITEM[svc.protocol],
-    }
-  end
-  if text:match "^%b{}$" then
-    return { kind = "map", member = compile_type(svc, text:sub(2, -2), where) }
-  end
+  if inner then return compile_list(svc, inner, flat == "~", where) end
+  inner = text:match "^{(.*)}$"
+  if inner then return compile_map(svc, inner, where) end
   if text:match "^%b()$" then return compile_enum(text:sub(2, -2)) end
   return compile_scalar(svc, text, where) or compile_structure(svc, text)
+end
+
+function compile_type(svc, text, where)
+  local bare, low, high = text:match "^(.+)%((%-?%d*)%.%.(%d*)%)$"
+  local shape = compile_bare(svc, bare or text, where)
+  if bare then shape.min, shape.max = tonumber(low), tonumber(high) end
+  return shape
 end
 
 -- The names of a member in requests and in answers.
@@ -123,11 +142,11 @@ function compile_structure(svc, name)
   return made
 end
 
-local function path_members(shape, path)
+local function path_members(svc, shape, path)
   for label in (path or ""):gmatch "{([%w_-]+)%+?}" do
     local member = {
       name = label, required = true, where = "path", wire_in = label, wire_out = label,
-      shape = { kind = "string", min = 1 },
+      shape = compile_type(svc, svc.labels and svc.labels[label] or "string(1..)", "path"),
     }
     shape.members[#shape.members + 1] = member
     shape.by_name[label] = member
@@ -136,7 +155,7 @@ end
 
 local function compile_input(svc, raw)
   local shape = { kind = "structure", name = "input", members = {}, by_name = {} }
-  path_members(shape, raw.path)
+  path_members(svc, shape, raw.path)
   add_members(svc, shape, raw.query, "query")
   add_members(svc, shape, raw.header, "header")
   add_members(svc, shape, raw.input, "body")

@@ -336,7 +336,7 @@ return {
     describe_instance_types = {
       items = "InstanceTypes",
       input = [[
-        InstanceTypes:[string]@InstanceType Filters:[Filter]@Filter MaxResults:int(5..100)
+        InstanceTypes:[string](0..100)@InstanceType Filters:[Filter]@Filter MaxResults:int(5..100)
         NextToken DryRun:bool]],
       output = "InstanceTypes:[InstanceTypeInfo]@instanceTypeSet NextToken",
     },
@@ -454,10 +454,10 @@ return {
     get_spot_placement_scores = {
       items = "SpotPlacementScores",
       input = [[
-        TargetCapacity!:int(1..2000000000) InstanceTypes:[string]@InstanceType
+        TargetCapacity!:int(1..2000000000) InstanceTypes:[string](0..1000)@InstanceType
         TargetCapacityUnitType:(vcpu|memory-mib|units) SingleAvailabilityZone:bool
-        RegionNames:[string]@RegionName IncludeLocalZones:bool MaxResults:int(10..1000) NextToken
-        DryRun:bool]],
+        RegionNames:[string](0..10)@RegionName IncludeLocalZones:bool MaxResults:int(10..1000)
+        NextToken DryRun:bool]],
       output = "SpotPlacementScores:[SpotPlacementScore]@spotPlacementScoreSet NextToken",
     },
     describe_spot_price_history = {
@@ -781,6 +781,7 @@ return {
     internet_gateway_exists = { op = "describe_internet_gateways", delay = 5, tries = 6,
       { "success", some = "InternetGateways[].InternetGatewayId" },
       { "retry", error = "InvalidInternetGateway.NotFound" },
+      { "retry", error = "InvalidInternetGatewayID.NotFound" },
     },
     nat_gateway_available = { op = "describe_nat_gateways", delay = 15, tries = 40,
       { "success", all = "NatGateways[].State", is = "available" },

@@ -5,6 +5,7 @@ return {
   endpoint = "eks", signing = "eks", actions = "eks",
   hosts = { aws = { fips = "fips.eks.{region}.{suffix}" } },
   page = { send = "nextToken", receive = "nextToken", size = "maxResults" },
+  labels = { clusterName = "string(1..100)" },
   operations = {
     -- Clusters
     create_cluster = {
@@ -14,7 +15,7 @@ return {
         kubernetesNetworkConfig:KubernetesNetworkConfigRequest logging:Logging
         accessConfig:CreateAccessConfigRequest bootstrapSelfManagedAddons:bool
         upgradePolicy:UpgradePolicyRequest controlPlaneScalingConfig:ControlPlaneScalingConfig
-        tags:{string} clientRequestToken:token]],
+        tags:{string(1..128)=string(0..256)}(1..50) clientRequestToken:token]],
       output = "cluster:Cluster",
     },
     describe_cluster = {
@@ -49,10 +50,11 @@ return {
       method = "POST", path = "/clusters/{clusterName}/node-groups",
       input = [[
         nodegroupName! subnets!:[string] nodeRole! scalingConfig:NodegroupScalingConfig
-        diskSize:int instanceTypes:[string] amiType labels:{string(1..63)} taints:[Taint]
-        launchTemplate:LaunchTemplateSpecification updateConfig:NodegroupUpdateConfig
-        nodeRepairConfig:NodeRepairConfig capacityType:(ON_DEMAND|SPOT|CAPACITY_BLOCK) version
-        releaseVersion tags:{string} clientRequestToken:token]],
+        diskSize:int instanceTypes:[string] amiType labels:{string(1..63)=string(1..63)}
+        taints:[Taint] launchTemplate:LaunchTemplateSpecification
+        updateConfig:NodegroupUpdateConfig nodeRepairConfig:NodeRepairConfig
+        capacityType:(ON_DEMAND|SPOT|CAPACITY_BLOCK) version releaseVersion
+        tags:{string(1..128)=string(0..256)}(1..50) clientRequestToken:token]],
       output = "nodegroup:Nodegroup",
     },
     describe_nodegroup = {
@@ -91,7 +93,8 @@ return {
         addonName! addonVersion serviceAccountRoleArn:string(1..255)
         resolveConflicts:(OVERWRITE|NONE|PRESERVE) configurationValues:json
         podIdentityAssociations:[AddonPodIdentityAssociations]
-        namespaceConfig:AddonNamespaceConfigRequest tags:{string} clientRequestToken:token]],
+        namespaceConfig:AddonNamespaceConfigRequest tags:{string(1..128)=string(0..256)}(1..50)
+        clientRequestToken:token]],
       output = "addon:Addon",
     },
     describe_addon = {
@@ -136,8 +139,8 @@ return {
     create_access_entry = {
       method = "POST", path = "/clusters/{clusterName}/access-entries",
       input = [[
-        principalArn! kubernetesGroups:[string] username type tags:{string}
-        clientRequestToken:token]],
+        principalArn! kubernetesGroups:[string] username type
+        tags:{string(1..128)=string(0..256)}(1..50) clientRequestToken:token]],
       output = "accessEntry:AccessEntry",
     },
     describe_access_entry = {
@@ -182,7 +185,8 @@ return {
     create_pod_identity_association = {
       method = "POST", path = "/clusters/{clusterName}/pod-identity-associations",
       input = [[
-        namespace! serviceAccount! roleArn! policy:json tags:{string} clientRequestToken:token]],
+        namespace! serviceAccount! roleArn! policy:json tags:{string(1..128)=string(0..256)}(1..50)
+        clientRequestToken:token]],
       output = "association:PodIdentityAssociation",
     },
     describe_pod_identity_association = {
@@ -227,11 +231,11 @@ return {
     },
     tag_resource = {
       repeatable = true, method = "POST", path = "/tags/{resourceArn}",
-      input = "tags!:{string}",
+      input = "tags!:{string(1..128)=string(0..256)}(1..50)",
     },
     untag_resource = {
       repeatable = true, method = "DELETE", path = "/tags/{resourceArn}",
-      query = "tagKeys!:[string(1..128)]",
+      query = "tagKeys!:[string(1..128)](1..50)",
     },
     list_tags_for_resource = {
       method = "GET", path = "/tags/{resourceArn}",
@@ -287,8 +291,8 @@ return {
     LogSetup = "types:[(api|audit|authenticator|controllerManager|scheduler)] enabled:bool",
     Logging = "clusterLogging:[LogSetup]",
     NodeRepairConfig = [[
-      enabled:bool maxUnhealthyNodeThresholdCount:int
-      maxUnhealthyNodeThresholdPercentage:int(1..100) maxParallelNodesRepairedCount:int
+      enabled:bool maxUnhealthyNodeThresholdCount:int(1..)
+      maxUnhealthyNodeThresholdPercentage:int(1..100) maxParallelNodesRepairedCount:int(1..)
       maxParallelNodesRepairedPercentage:int(1..100)]],
     Nodegroup = [[
       nodegroupName nodegroupArn clusterName version releaseVersion createdAt:time modifiedAt:time
@@ -299,9 +303,10 @@ return {
       launchTemplate:LaunchTemplateSpecification tags:{string}]],
     NodegroupHealth = "issues:[Issue]",
     NodegroupResources = "autoScalingGroups:[AutoScalingGroup]",
-    NodegroupScalingConfig = "minSize:int maxSize:int desiredSize:int",
+    NodegroupScalingConfig = "minSize:int(0..) maxSize:int(1..) desiredSize:int(0..)",
     NodegroupUpdateConfig = [[
-      maxUnavailable:int maxUnavailablePercentage:int(1..100) updateStrategy:(DEFAULT|MINIMAL)]],
+      maxUnavailable:int(1..) maxUnavailablePercentage:int(1..100) updateStrategy:(DEFAULT|MINIMAL)
+    ]],
     OIDC = "issuer",
     PodIdentityAssociation = [[
       clusterName namespace serviceAccount roleArn associationArn associationId createdAt:time
@@ -312,7 +317,7 @@ return {
       key:string(1..63) value:string(0..63) effect:(NO_SCHEDULE|NO_EXECUTE|PREFER_NO_SCHEDULE)]],
     Update = "id status type params:[UpdateParam] createdAt:time errors:[ErrorDetail]",
     UpdateAccessConfigRequest = "authenticationMode:(API|API_AND_CONFIG_MAP|CONFIG_MAP)",
-    UpdateLabelsPayload = "addOrUpdateLabels:{string(1..63)} removeLabels:[string]",
+    UpdateLabelsPayload = "addOrUpdateLabels:{string(1..63)=string(1..63)} removeLabels:[string]",
     UpdateParam = "type value",
     UpdateTaintsPayload = "addOrUpdateTaints:[Taint] removeTaints:[Taint]",
     UpgradePolicyRequest = "supportType:(STANDARD|EXTENDED)",
@@ -340,6 +345,8 @@ return {
     },
     nodegroup_active = { op = "describe_nodegroup", delay = 30, tries = 80,
       { "failure", path = "nodegroup.status", is = "CREATE_FAILED" },
+      { "failure", path = "nodegroup.status", is = "DELETING" },
+      { "failure", path = "nodegroup.status", is = "DELETE_FAILED" },
       { "success", path = "nodegroup.status", is = "ACTIVE" },
     },
     nodegroup_deleted = { op = "describe_nodegroup", delay = 30, tries = 40,
@@ -348,17 +355,14 @@ return {
     },
     addon_active = { op = "describe_addon", delay = 10, tries = 60,
       { "failure", path = "addon.status", is = "CREATE_FAILED" },
-      { "failure", path = "addon.status", is = "DEGRADED" },
+      { "failure", path = "addon.status", is = "UPDATE_FAILED" },
+      { "failure", path = "addon.status", is = "DELETING" },
+      { "failure", path = "addon.status", is = "DELETE_FAILED" },
       { "success", path = "addon.status", is = "ACTIVE" },
     },
     addon_deleted = { op = "describe_addon", delay = 10, tries = 60,
       { "failure", path = "addon.status", is = "DELETE_FAILED" },
       { "success", error = "ResourceNotFoundException" },
-    },
-    certificate_authority_update_complete = { op = "describe_update", delay = 30, tries = 40,
-      { "failure", path = "update.status", is = "Failed" },
-      { "failure", path = "update.status", is = "Cancelled" },
-      { "success", path = "update.status", is = "Successful" },
     },
   },
   errors = {

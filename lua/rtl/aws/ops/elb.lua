@@ -13,7 +13,7 @@ return {
       output = "LoadBalancerDescriptions:[LoadBalancerDescription] NextMarker",
     },
     describe_tags = {
-      input = "LoadBalancerNames!:[string]",
+      input = "LoadBalancerNames!:[string](1..20)",
       output = "TagDescriptions:[TagDescription]",
     },
     delete_load_balancer = {

@@ -29,9 +29,9 @@ return {
     create_role = {
       once = true,
       input = [[
-        RoleName!:string(1..64) AssumeRolePolicyDocument!:urljson Path:string(1..512) Description
-        MaxSessionDuration:int(3600..43200) PermissionsBoundary:string(20..2048) Tags:[Tag]
-      ]],
+        RoleName!:string(1..64) AssumeRolePolicyDocument!:urljson(1..131072) Path:string(1..512)
+        Description:string(0..1000) MaxSessionDuration:int(3600..43200)
+        PermissionsBoundary:string(20..2048) Tags:[Tag](0..50)]],
       output = "Role:Role",
     },
     get_role = {
@@ -45,11 +45,12 @@ return {
     },
     update_assume_role_policy = {
       repeatable = true,
-      input = "RoleName!:string(1..64) PolicyDocument!:urljson",
+      input = "RoleName!:string(1..64) PolicyDocument!:urljson(1..131072)",
     },
     update_role = {
       repeatable = true,
-      input = "RoleName!:string(1..64) Description MaxSessionDuration:int(3600..43200)",
+      input = [[
+        RoleName!:string(1..64) Description:string(0..1000) MaxSessionDuration:int(3600..43200)]],
     },
     put_role_permissions_boundary = {
       repeatable = true,
@@ -60,11 +61,11 @@ return {
     },
     tag_role = {
       repeatable = true,
-      input = "RoleName!:string(1..64) Tags!:[Tag]",
+      input = "RoleName!:string(1..64) Tags!:[Tag](0..50)",
     },
     untag_role = {
       repeatable = true,
-      input = "RoleName!:string(1..64) TagKeys!:[string(1..128)]",
+      input = "RoleName!:string(1..64) TagKeys!:[string(1..128)](0..50)",
     },
     list_role_tags = {
       items = "Tags",
@@ -90,7 +91,8 @@ return {
     },
     put_role_policy = {
       repeatable = true,
-      input = "RoleName!:string(1..64) PolicyName!:string(1..128) PolicyDocument!:urljson",
+      input = [[
+        RoleName!:string(1..64) PolicyName!:string(1..128) PolicyDocument!:urljson(1..131072)]],
     },
     get_role_policy = {
       input = "RoleName!:string(1..64) PolicyName!:string(1..128)",
@@ -109,9 +111,8 @@ return {
     create_policy = {
       once = true,
       input = [[
-        PolicyName!:string(1..128) PolicyDocument!:urljson Path:string(1..512) Description
-        Tags:[Tag]
-      ]],
+        PolicyName!:string(1..128) PolicyDocument!:urljson(1..131072) Path:string(1..512)
+        Description:string(0..1000) Tags:[Tag](0..50)]],
       output = "Policy:Policy",
     },
     get_policy = {
@@ -133,7 +134,7 @@ return {
     -- Instance profiles
     create_instance_profile = {
       once = true,
-      input = "InstanceProfileName!:string(1..128) Path:string(1..512) Tags:[Tag]",
+      input = "InstanceProfileName!:string(1..128) Path:string(1..512) Tags:[Tag](0..50)",
       output = "InstanceProfile:InstanceProfile",
     },
     get_instance_profile = {
@@ -161,14 +162,16 @@ return {
     simulate_principal_policy = {
       items = "EvaluationResults",
       input = [[
-        PolicySourceArn!:string(20..2048) ActionNames!:[string(3..128)] PolicyInputList:[string]
-        ResourceArns:[string(1..2048)] ResourcePolicy CallerArn:string(1..2048)
-        MaxItems:int(1..1000) Marker:string(1..320)]],
+        PolicySourceArn!:string(20..2048) ActionNames!:[string(3..128)]
+        PolicyInputList:[string(1..131072)] ResourceArns:[string(1..2048)]
+        ResourcePolicy:string(1..131072) CallerArn:string(1..2048) MaxItems:int(1..1000)
+        Marker:string(1..320)]],
       output = "EvaluationResults:[EvaluationResult] IsTruncated:bool Marker",
     },
     create_service_linked_role = {
       once = true,
-      input = "AWSServiceName!:string(1..128) Description CustomSuffix:string(1..64)",
+      input = [[
+        AWSServiceName!:string(1..128) Description:string(0..1000) CustomSuffix:string(1..64)]],
       output = "Role:Role",
     },
     list_open_id_connect_providers = {
@@ -178,7 +181,8 @@ return {
     create_open_id_connect_provider = {
       name = "CreateOpenIDConnectProvider", once = true,
       input = [[
-        Url!:string(1..255) ClientIDList:[string] ThumbprintList:[string] Tags:[Tag] ]],
+        Url!:string(1..255) ClientIDList:[string(1..255)] ThumbprintList:[string(40..40)]
+        Tags:[Tag](0..50)]],
       output = "OpenIDConnectProviderArn Tags:[Tag]",
     },
     get_open_id_connect_provider = {

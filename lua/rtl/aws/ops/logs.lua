@@ -10,7 +10,7 @@ return {
       items = "logGroups",
       input = [[
         logGroupNamePrefix:string(1..512) logGroupNamePattern:string(0..512) limit:int(1..50)
-        logGroupClass:(STANDARD|INFREQUENT_ACCESS|DELIVERY) nextToken]],
+        logGroupClass:(STANDARD|INFREQUENT_ACCESS|DELIVERY) nextToken:string(1..)]],
       output = "logGroups:[LogGroup] nextToken",
     },
     delete_log_group = {

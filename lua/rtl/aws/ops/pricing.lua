@@ -13,8 +13,8 @@ return {
     get_products = {
       items = "PriceList",
       input = [[
-        ServiceCode! FormatVersion:string(1..32) Filters:[Filter] MaxResults:int(1..100) NextToken
-      ]],
+        ServiceCode! FormatVersion:string(1..32) Filters:[Filter](0..50) MaxResults:int(1..100)
+        NextToken]],
       output = "FormatVersion PriceList:[json] NextToken",
     },
   },

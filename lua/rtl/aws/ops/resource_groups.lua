@@ -4,12 +4,13 @@ return {
   name = "resource_groups", id = "Resource Groups", protocol = "rest-json", version = "2017-11-27",
   endpoint = "resource-groups", signing = "resource-groups", actions = "resource-groups",
   page = { send = "NextToken", receive = "NextToken", size = "MaxResults" },
+  labels = { Arn = "string(12..1600)" },
   operations = {
     create_group = {
       once = true, method = "POST", path = "/groups",
       input = [[
-        Name!:string(1..300) Description ResourceQuery:ResourceQuery
-        Configuration:[GroupConfigurationItem] Tags:{string(0..256)}]],
+        Name!:string(1..300) Description:string(0..1024) ResourceQuery:ResourceQuery
+        Configuration:[GroupConfigurationItem](0..2) Tags:{string(1..128)=string(0..256)}]],
       output = [[
         Group:Group ResourceQuery:ResourceQuery GroupConfiguration:GroupConfiguration
         Tags:{string}]],
@@ -21,7 +22,7 @@ return {
     },
     list_groups = {
       method = "POST", path = "/groups-list", items = "GroupIdentifiers",
-      query = "MaxResults:int(1..50)@maxResults NextToken@nextToken",
+      query = "MaxResults:int(1..50)@maxResults NextToken:string(0..8192)@nextToken",
       input = "Filters:[GroupFilter]",
       output = "GroupIdentifiers:[GroupIdentifier] Groups:[Group] NextToken",
     },
@@ -32,19 +33,19 @@ return {
     },
     group_resources = {
       repeatable = true, method = "POST", path = "/group-resources",
-      input = "Group!:string(1..1600) ResourceArns!:[string]",
+      input = "Group!:string(1..1600) ResourceArns!:[string](1..10)",
       output = "Succeeded:[string] Failed:[FailedResource] Pending:[PendingResource]",
     },
     ungroup_resources = {
       repeatable = true, method = "POST", path = "/ungroup-resources",
-      input = "Group!:string(1..1600) ResourceArns!:[string]",
+      input = "Group!:string(1..1600) ResourceArns!:[string](1..10)",
       output = "Succeeded:[string] Failed:[FailedResource] Pending:[PendingResource]",
     },
     list_group_resources = {
       method = "POST", path = "/list-group-resources", items = "ResourceIdentifiers",
       input = [[
         GroupName:string(1..300) Group:string(1..1600) Filters:[ResourceFilter]
-        MaxResults:int(1..50) NextToken]],
+        MaxResults:int(1..50) NextToken:string(0..8192)]],
       output = [[
         Resources:[ListGroupResourcesItem] ResourceIdentifiers:[ResourceIdentifier]
         QueryErrors:[QueryError] NextToken]],
@@ -56,7 +57,7 @@ return {
     },
     tag = {
       repeatable = true, method = "PUT", path = "/resources/{Arn}/tags",
-      input = "Tags!:{string(0..256)}",
+      input = "Tags!:{string(1..128)=string(0..256)}",
       output = "Arn Tags:{string}",
     },
     get_tags = {
@@ -70,19 +71,18 @@ return {
     GroupConfiguration = [[
       Configuration:[GroupConfigurationItem] ProposedConfiguration:[GroupConfigurationItem] Status
       FailureReason]],
-    GroupConfigurationItem = "Type! Parameters:[GroupConfigurationParameter]",
+    GroupConfigurationItem = "Type!:string(0..40) Parameters:[GroupConfigurationParameter]",
     GroupConfigurationParameter = "Name!:string(1..80) Values:[string(1..256)]",
     GroupFilter = [[
       Name!:(resource-type|configuration-type|owner|display-name|criticality)
-      Values!:[string(1..300)]
-    ]],
+      Values!:[string(1..300)](1..5)]],
     GroupIdentifier = "GroupName GroupArn Description",
     ListGroupResourcesItem = "Identifier:ResourceIdentifier Status:ResourceStatus",
     PendingResource = "ResourceArn",
     QueryError = "ErrorCode Message",
-    ResourceFilter = "Name!:(resource-type) Values!:[string(1..128)]",
+    ResourceFilter = "Name!:(resource-type) Values!:[string(1..128)](1..5)",
     ResourceIdentifier = "ResourceArn ResourceType",
-    ResourceQuery = "Type!:(TAG_FILTERS_1_0|CLOUDFORMATION_STACK_1_0) Query!",
+    ResourceQuery = "Type!:(TAG_FILTERS_1_0|CLOUDFORMATION_STACK_1_0) Query!:string(0..4096)",
     ResourceStatus = "Name",
   },
   errors = {

@@ -15,7 +15,8 @@ return {
   operations = {
     create_bucket = {
       once = true, method = "PUT", path = "/{Bucket}", payload = "CreateBucketConfiguration",
-      header = "ObjectOwnership@x-amz-object-ownership",
+      header = "ObjectOwnership:(BucketOwnerPreferred|ObjectWriter|BucketOwnerEnforced)"
+        .. "@x-amz-object-ownership",
       input = "CreateBucketConfiguration:CreateBucketConfiguration",
       output_header = "Location BucketArn@x-amz-bucket-arn",
     },
@@ -159,7 +160,7 @@ return {
     MultipartUpload = "UploadId Key Initiated:time StorageClass",
     NoncurrentVersionExpiration = "NoncurrentDays:int NewerNoncurrentVersions:int",
     Object = "Key LastModified:time ETag Size:int StorageClass",
-    ObjectIdentifier = "Key! VersionId ETag LastModifiedTime:time.http Size:int",
+    ObjectIdentifier = "Key!:string(1..) VersionId ETag LastModifiedTime:time.http Size:int",
     ObjectVersion = "ETag Size:int StorageClass Key VersionId IsLatest:bool LastModified:time",
     PublicAccessBlockConfiguration = [[
       BlockPublicAcls:bool IgnorePublicAcls:bool BlockPublicPolicy:bool RestrictPublicBuckets:bool
@@ -169,7 +170,7 @@ return {
     ServerSideEncryptionConfiguration = "Rules!:[ServerSideEncryptionRule]~@Rule",
     ServerSideEncryptionRule = [[
       ApplyServerSideEncryptionByDefault:ServerSideEncryptionByDefault BucketKeyEnabled:bool]],
-    Tag = "Key! Value!",
+    Tag = "Key!:string(1..) Value!",
     Tagging = "TagSet!:[Tag*Tag]",
   },
   waiters = {

@@ -5,10 +5,11 @@ return {
   endpoint = "scheduler", signing = "scheduler", actions = "scheduler",
   hosts = { ["aws-us-gov"] = { fips = "{service}-fips.{region}.{suffix}" } },
   page = { send = "NextToken", receive = "NextToken", size = "MaxResults" },
+  labels = { Name = "string(1..64)" },
   operations = {
     create_schedule_group = {
       method = "POST", path = "/schedule-groups/{Name}",
-      input = "Tags:[Tag] ClientToken:token",
+      input = "Tags:[Tag](0..200) ClientToken:token(1..64)",
       output = "ScheduleGroupArn",
     },
     get_schedule_group = {
@@ -22,15 +23,15 @@ return {
     },
     delete_schedule_group = {
       method = "DELETE", path = "/schedule-groups/{Name}",
-      query = "ClientToken:token@clientToken",
+      query = "ClientToken:token(1..64)@clientToken",
     },
     create_schedule = {
       method = "POST", path = "/schedules/{Name}",
       input = [[
         ScheduleExpression!:string(1..256) Target!:Target FlexibleTimeWindow!:FlexibleTimeWindow
         GroupName:string(1..64) StartDate:time EndDate:time Description:string(0..512)
-        ScheduleExpressionTimezone:string(1..50) State:(ENABLED|DISABLED)
-        KmsKeyArn:string(1..2048) ActionAfterCompletion:(NONE|DELETE) ClientToken:token]],
+        ScheduleExpressionTimezone:string(1..50) State:(ENABLED|DISABLED) KmsKeyArn:string(1..2048)
+        ActionAfterCompletion:(NONE|DELETE) ClientToken:token(1..64)]],
       output = "ScheduleArn",
     },
     get_schedule = {
@@ -53,13 +54,13 @@ return {
       input = [[
         ScheduleExpression!:string(1..256) Target!:Target FlexibleTimeWindow!:FlexibleTimeWindow
         GroupName:string(1..64) StartDate:time EndDate:time Description:string(0..512)
-        ScheduleExpressionTimezone:string(1..50) State:(ENABLED|DISABLED)
-        KmsKeyArn:string(1..2048) ActionAfterCompletion:(NONE|DELETE) ClientToken:token]],
+        ScheduleExpressionTimezone:string(1..50) State:(ENABLED|DISABLED) KmsKeyArn:string(1..2048)
+        ActionAfterCompletion:(NONE|DELETE) ClientToken:token(1..64)]],
       output = "ScheduleArn",
     },
     delete_schedule = {
       method = "DELETE", path = "/schedules/{Name}",
-      query = "GroupName:string(1..64)@groupName ClientToken:token@clientToken",
+      query = "GroupName:string(1..64)@groupName ClientToken:token(1..64)@clientToken",
     },
   },
   shapes = {
@@ -72,7 +73,7 @@ return {
     Tag = "Key!:string(1..128) Value!:string(1..256)",
     Target = [[
       Arn!:string(1..1600) RoleArn!:string(1..1600) DeadLetterConfig:DeadLetterConfig
-      RetryPolicy:RetryPolicy Input:json]],
+      RetryPolicy:RetryPolicy Input:json(1..)]],
     TargetSummary = "Arn",
   },
   errors = {

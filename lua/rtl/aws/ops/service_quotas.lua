@@ -18,7 +18,8 @@ return {
     list_service_quotas = {
       items = "Quotas",
       input = [[
-        ServiceCode!:string(1..63) QuotaCode:string(1..128) MaxResults:int(1..100) NextToken]],
+        ServiceCode!:string(1..63) QuotaCode:string(1..128) MaxResults:int(1..100)
+        NextToken:string(0..2048)]],
       output = "Quotas:[ServiceQuota] NextToken",
     },
     list_requested_service_quota_change_history_by_quota = {
@@ -26,12 +27,13 @@ return {
       input = [[
         ServiceCode!:string(1..63) QuotaCode!:string(1..128)
         Status:(PENDING|CASE_OPENED|APPROVED|DENIED|CASE_CLOSED|NOT_APPROVED|INVALID_REQUEST)
-        MaxResults:int(1..100) NextToken]],
+        MaxResults:int(1..100) NextToken:string(0..2048)]],
       output = "RequestedQuotas:[RequestedServiceQuotaChange] NextToken",
     },
     request_service_quota_increase = {
       once = true,
-      input = "ServiceCode!:string(1..63) QuotaCode!:string(1..128) DesiredValue!:float",
+      input = [[
+        ServiceCode!:string(1..63) QuotaCode!:string(1..128) DesiredValue!:float(0..10000000000)]],
       output = "RequestedQuota:RequestedServiceQuotaChange",
     },
   },

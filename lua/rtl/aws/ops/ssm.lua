@@ -11,7 +11,7 @@ return {
       output = "Parameter:Parameter",
     },
     get_parameters = {
-      input = "Names!:[string(1..2048)] WithDecryption:bool",
+      input = "Names!:[string(1..2048)](1..10) WithDecryption:bool",
       output = "Parameters:[Parameter] InvalidParameters:[string]",
     },
     put_parameter = {
@@ -20,8 +20,7 @@ return {
         Name!:string(1..2048) Value! Description:string(0..1024)
         Type:(String|StringList|SecureString) KeyId:string(1..256) Overwrite:bool
         AllowedPattern:string(0..1024) Tier:(Standard|Advanced|Intelligent-Tiering)
-        Policies:string(1..4096) DataType:string(0..128) Tags:[Tag]
-      ]],
+        Policies:string(1..4096) DataType:string(0..128) Tags:[Tag](0..1000)]],
       output = "Version:int Tier",
     },
     delete_parameter = {
@@ -36,13 +35,17 @@ return {
     },
     add_tags_to_resource = {
       repeatable = true,
-      input = "ResourceType! ResourceId! Tags!:[Tag]",
+      input = [[
+        ResourceType!:(Document|ManagedInstance|MaintenanceWindow|Parameter|PatchBaseline|OpsItem|]]
+        .. [[OpsMetadata|Automation|Association|CloudConnector)
+        ResourceId! Tags!:[Tag](0..1000)]],
     },
   },
   shapes = {
     Parameter = [[
       Name Type Value Version:int Selector SourceResult LastModifiedDate:time ARN DataType]],
-    ParameterStringFilter = "Key!:string(1..132) Option:string(1..10) Values:[string(1..1024)]",
+    ParameterStringFilter = [[
+      Key!:string(1..132) Option:string(1..10) Values:[string(1..1024)](1..50)]],
     Tag = "Key!:string(1..128) Value!:string(0..256)",
   },
 }

@@ -11,23 +11,22 @@ return {
     assume_role = {
       repeatable = true,
       input = [[
-        RoleArn!:string(20..2048) RoleSessionName!:string(2..64) Policy
+        RoleArn!:string(20..2048) RoleSessionName!:string(2..64) Policy:string(1..)
         DurationSeconds:int(900..43200) ExternalId:string(2..1224) SerialNumber:string(9..256)
-        TokenCode:string(6..6) Tags:[Tag]
-      ]],
+        TokenCode:string(6..6) Tags:[Tag](0..50)]],
       output = "Credentials:Credentials AssumedRoleUser:AssumedRoleUser",
     },
     assume_role_with_web_identity = {
       repeatable = true, unsigned = true,
       input = [[
-        RoleArn!:string(20..2048) RoleSessionName!:string(2..64) WebIdentityToken!
+        RoleArn!:string(20..2048) RoleSessionName!:string(2..64) WebIdentityToken!:string(4..20000)
         ProviderId:string(4..2048) Policy:string(1..2048) DurationSeconds:int(900..43200)]],
       output = [[
         Credentials:Credentials SubjectFromWebIdentityToken AssumedRoleUser:AssumedRoleUser
         Provider Audience]],
     },
     decode_authorization_message = {
-      input = "EncodedMessage!",
+      input = "EncodedMessage!:string(1..10240)",
       output = "DecodedMessage",
     },
   },

@@ -10,9 +10,9 @@ return {
     get_resources = {
       items = "ResourceTagMappingList",
       input = [[
-        PaginationToken:string(0..2048) TagFilters:[TagFilter] ResourcesPerPage:int
-        TagsPerPage:int ResourceTypeFilters:[string(0..256)] ResourceARNList:[string(1..1011)]
-      ]],
+        PaginationToken:string(0..2048) TagFilters:[TagFilter](0..50) ResourcesPerPage:int
+        TagsPerPage:int ResourceTypeFilters:[string(0..256)]
+        ResourceARNList:[string(1..1011)](1..100)]],
       output = "PaginationToken ResourceTagMappingList:[ResourceTagMapping]",
     },
     get_tag_keys = {
@@ -22,12 +22,13 @@ return {
     },
     tag_resources = {
       repeatable = true,
-      input = "ResourceARNList!:[string(1..1011)] Tags!:{string(0..256)}",
+      input = [[
+        ResourceARNList!:[string(1..1011)](1..20) Tags!:{string(1..128)=string(0..256)}(1..50)]],
       output = "FailedResourcesMap:{FailureInfo}",
     },
     untag_resources = {
       repeatable = true,
-      input = "ResourceARNList!:[string(1..1011)] TagKeys!:[string(1..128)]",
+      input = "ResourceARNList!:[string(1..1011)](1..20) TagKeys!:[string(1..128)](1..50)",
       output = "FailedResourcesMap:{FailureInfo}",
     },
   },
@@ -35,6 +36,6 @@ return {
     FailureInfo = "StatusCode:int ErrorCode ErrorMessage",
     ResourceTagMapping = "ResourceARN Tags:[Tag]",
     Tag = "Key Value",
-    TagFilter = "Key:string(1..128) Values:[string(0..256)]",
+    TagFilter = "Key:string(1..128) Values:[string(0..256)](0..20)",
   },
 }
