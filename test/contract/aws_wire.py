@@ -1,26 +1,24 @@
 """Compares requests that rtl made (JSON on stdin, from aws_wire_spec.lua) with botocore's own.
 
-With the argument `answers`, prints answers instead: for each operation a body as the service sends
-it and what botocore's parser reads in it, for rtl to read.
+Compared is every byte that means something: order is free only where the protocol leaves it free
+(parameters of a form or query, members of a JSON object, siblings of different names in XML), and
+so is the spelling of one value (%20 or +, escapes in JSON).  Prints a line for each difference.
 """
 
 import base64
 import datetime
 import json
-import os
 import sys
 import urllib.parse
 import xml.etree.ElementTree as ET
 import botocore.session
-from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "judge"))
-from judge_selftest import sample
-from judge_state import serialise_output
+from botocore.validate import ParamValidator
 
 NAMES = {"ec2query": "ec2", "awsquery": "query"}
-SKIPPED_HEADERS = {"content-md5"}
+# What rtl adds beside the serialized request: the signature, and checksums that botocore's handlers
+# add later.
+ADDED = {"user-agent", "content-md5", "authorization", "x-amz-date", "x-amz-content-sha256"}
 session = botocore.session.get_session()
 
 
@@ -37,114 +35,98 @@ def meant(shape, value):
         return base64.b64decode(value)
     if kind == "timestamp":
         return datetime.datetime.fromtimestamp(value, datetime.timezone.utc)
+    if kind in ("float", "double"):
+        return float(value)
     return value
+
+
+def scalar(value):
+    """A value as the text that stands on the wire; an integral float is that integer."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value)
 
 
 def pairs(query):
     if isinstance(query, dict):
         query = [(k, w) for k, v in query.items() for w in (v if isinstance(v, list) else [v])]
-    else:
-        query = urllib.parse.parse_qsl(query or "", keep_blank_values=True)
-    text = {True: "true", False: "false"}
-    return sorted((k, text[v] if isinstance(v, bool) else str(v)) for k, v in query)
+    elif query:
+        query = urllib.parse.parse_qsl(query, keep_blank_values=True, errors="strict")
+    return sorted((k, scalar(v)) for k, v in query or ())
 
 
 def tree(node):
-    return node.tag, node.text or "", sorted(tree(child) for child in node)
+    """An element; siblings of one name keep their order."""
+    children = sorted((tree(child) for child in node), key=lambda child: child[0])
+    return node.tag, sorted(node.attrib.items()), node.text or "", children
+
+
+def unique(items):
+    if len({key for key, _ in items}) != len(items):
+        raise ValueError(f"a member stands twice in {items}")
+    return dict(items)
+
+
+def number(text):
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def json_text(body):
+    """One spelling of a JSON text; 1 and true stay different, numbers keep each digit."""
+    return json.dumps(json.loads(body, object_pairs_hook=unique, parse_float=number), sort_keys=True)
 
 
 def body_of(protocol, body):
-    if isinstance(body, dict):
-        return pairs(body)
-    body = body.encode() if isinstance(body, str) else bytes(body or b"")
     if protocol in ("ec2", "query"):
-        return pairs(body.decode())
-    if body[:1] == b"{":
-        return json.loads(body)
+        return pairs(body if isinstance(body, dict) else body.decode())
+    body = body.encode() if isinstance(body, str) else bytes(body or b"")
+    if protocol in ("json", "rest-json"):
+        return json_text(body) if body else body
     return tree(ET.fromstring(body)) if body[:1] == b"<" else body
 
 
 def parts_of(protocol, request):
     """Everything that must be equal, in one form."""
     path, _, fixed = request["url_path"].partition("?")
-    query = pairs(fixed) + pairs(request["query_string"])
-    headers = {k.lower(): v for k, v in request["headers"].items()}
-    if protocol in ("rest-json", "rest-xml"):
-        (
-            headers.pop("content-type", None)
-            if headers.get("content-type", "").startswith("application/")
-            else None
-        )
+    headers = {k.lower(): v for k, v in request["headers"].items() if k.lower() not in ADDED}
+    if protocol == "rest-xml" and headers.get("content-type") == "application/xml":
+        del headers["content-type"]  # botocore sends none; libcurl would make one up
     return {
         "method": request["method"],
         "path": path,
-        "query": sorted(query),
-        "headers": {k: v for k, v in headers.items() if k not in SKIPPED_HEADERS},
+        "query": sorted(pairs(fixed) + pairs(request["query_string"])),
+        "headers": headers,
         "body": body_of(protocol, request["body"]),
     }
 
 
-def compare(case):
-    protocol = NAMES.get(case["protocol"], case["protocol"])
-    model = session.get_service_model(case["service"])
-    op = model.operation_model(case["operation"])
-    params = meant(op.input_shape, case["params"]) if op.input_shape is not None else {}
-    theirs = parts_of(protocol, create_serializer(protocol, False).serialize_to_request(params, op))
-    ours = parts_of(
-        protocol, {**case["request"], "body": base64.b64decode(case["request"]["body"])}
-    )
+def compare(protocol, serializer, op, call):
+    params = meant(op.input_shape, call["params"]) if op.input_shape is not None else {}
+    if op.input_shape is not None:
+        report = ParamValidator().validate(params, op.input_shape)
+        if report.has_errors():
+            return [f"botocore refuses {call['params']}: {report.generate_report()}"]
+    theirs = parts_of(protocol, serializer.serialize_to_request(params, op))
+    request = call["request"]
+    ours = parts_of(protocol, {**request, "body": base64.b64decode(request["body"])})
     return [
-        f"{case['service']}:{case['operation']} {case['params']}: {key} is {ours[key]}, "
-        f"botocore has {theirs[key]}"
+        f"{call['params']}: {key} is {ours[key]}, botocore has {theirs[key]}"
         for key in ours
         if ours[key] != theirs[key]
     ]
 
 
-def plain(value):
-    """What botocore read, as JSON: dates are seconds, bytes base64."""
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [plain(v) for v in value]
-    if isinstance(value, datetime.datetime):
-        return value.timestamp()
-    if hasattr(value, "read"):
-        value = value.read()
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
-
-
-def answer_of(protocol, op, value):
-    status, headers, body = serialise_output(op, protocol, value)
-    parsed = {"status_code": status, "headers": dict(headers), "body": body}
-    read = create_parser(protocol).parse(parsed, op.output_shape)
-    read.pop("ResponseMetadata", None)
-    return {
-        "status": status,
-        "headers": {k.lower(): v for k, v in headers},
-        "body": base64.b64encode(body).decode(),
-        "read": plain(read),
-    }
-
-
-def answers(case):
-    protocol = NAMES.get(case["protocol"], case["protocol"])
-    op = session.get_service_model(case["service"]).operation_model(case["operation"])
-    if op.output_shape is None or op.has_streaming_output:
-        return []
-    full = sample(op.output_shape)
-    for name, member in op.output_shape.members.items():
-        if member.serialization.get("location"):
-            full.pop(name, None)
-    return [answer_of(protocol, op, full), answer_of(protocol, op, {})]
-
-
 def main():
-    cases = json.load(sys.stdin)
-    if sys.argv[1:] == ["answers"]:
-        print(json.dumps([answers(case) for case in cases]))
-    else:
-        print("\n".join(text for case in cases for text in compare(case)))
+    for group in json.load(sys.stdin):
+        protocol = NAMES.get(group["protocol"], group["protocol"])
+        op = session.get_service_model(group["service"]).operation_model(group["operation"])
+        serializer = create_serializer(protocol, False)
+        for call in group["calls"]:
+            for text in compare(protocol, serializer, op, call):
+                print(f"{group['service']}:{group['operation']} {text}")
 
 
 main()

@@ -47,11 +47,18 @@ local function number(value)
   return math.tointeger(value) or value
 end
 
+-- ISO 8601 to the second, or to the microsecond where there is a fraction.
+local function iso_text(t)
+  local micro = math.floor((t - math.floor(t)) * 1e6)
+  if micro == 0 then return clock.iso(t) end
+  return clock.iso(t):sub(1, -2) .. (".%06dZ"):format(micro)
+end
+
 local function time_text(shape, value)
   local t = seconds(value)
   if shape.format == "unix" then return tostring(number(t)) end
   if shape.format == "http" then return M.http_date(t) end
-  return clock.iso(t)
+  return iso_text(t)
 end
 
 local function json_text(value)
