@@ -31,11 +31,16 @@ local function clean(text, longest)
   return (short:gsub("%c+", " "))
 end
 
+local function request_id_of(res)
+  local id = res.headers["x-amzn-requestid"] or res.headers["x-amz-request-id"]
+  return id and clean(id, LONGEST_CODE)
+end
+
 -- A document of somebody else's will be the same the next time; one that is cut or garbled won't.
 local function unreadable(res, why, strange)
   local is_page = (res.headers["content-type"] or ""):find("text/html", 1, true) ~= nil
   return err.new {
-    code = "RTL-AWS-003", status = res.status,
+    code = "RTL-AWS-003", status = res.status, request_id = request_id_of(res),
     retryable = res.status >= 500 or res.status // 100 == 2 and not strange and not is_page,
     message = "the answer is not what the service sends: " .. clean(tostring(why)),
     excerpt = secret.is(res.body) and "" or clean(res.body:sub(1, EXCERPT)),
@@ -146,7 +151,10 @@ end
 local function json_error(res)
   local body = native_json.decode(res.body)
   local object = type(body) == "table" and body or {}
-  local code = res.headers["x-amzn-errortype"] or object.code or object.__type
+  -- A service that once spoke the query protocol gives its old code, too: "Code;Sender".
+  local old = res.headers["x-amzn-query-error"]
+  local code = old and old:match "^[^;]+" or res.headers["x-amzn-errortype"] or object.code
+    or object.Code or object.__type
   if type(code) ~= "string" then return nil end
   local message = object.message or object.Message or object.errorMessage
   return {
@@ -182,8 +190,8 @@ function M.decode_error(op, res)
   if not found then return no_refusal(answer) end
   found.status = res.status
   found.message = clean(found.message or res.reason or "refused")
-  local id = found.request_id or res.headers["x-amzn-requestid"] or res.headers["x-amz-request-id"]
-  found.request_id = id and clean(id, LONGEST_CODE)
+  found.request_id = found.request_id and clean(found.request_id, LONGEST_CODE)
+    or request_id_of(res)
   local region = res.headers["x-amz-bucket-region"] or found.fields and found.fields.Region
   found.bucket_region = type(region) == "string" and region:match "^[%w-]+$" or nil
   return err.new(found)
