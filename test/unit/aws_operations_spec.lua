@@ -1,4 +1,5 @@
 -- The calls that a deployment, its checks and its removal can need: each has its row.
+local check = require "rtl.aws.check"
 local model = require "rtl.aws.model"
 
 local NEEDED = {
@@ -55,11 +56,56 @@ local NEEDED = {
   tagging = "GetResources",
 }
 
--- Creates that may be repeated though they have no token, and why.
-local HARMLESS = {
-  ["ec2:CreateRoute"] = "the second time answers RouteAlreadyExists",
-  ["ec2:CreateTags"] = "sets the same tags again",
+-- Writes that may be repeated though they have no token, by the reason.
+local REPEATABLE = {
+  ["the second time sets the same again"] = [[
+    ec2:CreateTags ec2:ModifyCapacityReservation ec2:ModifySubnetAttribute ec2:ModifyVpcAttribute
+    ec2:ModifyVpcEndpoint ec2:ReplaceRoute eks:AssociateAccessPolicy eks:TagResource
+    iam:AttachRolePolicy iam:PutRolePolicy iam:TagRole iam:UpdateAssumeRolePolicy iam:UpdateRole
+    resource-groups:GroupResources resource-groups:Tag s3:PutBucketEncryption
+    s3:PutBucketLifecycleConfiguration s3:PutBucketTagging s3:PutObject s3:PutPublicAccessBlock
+    ssm:AddTagsToResource tag:TagResources]],
+  ["the second time is refused, for it is done"] = [[
+    ec2:AssociateRouteTable ec2:AttachInternetGateway ec2:AuthorizeSecurityGroupEgress
+    ec2:AuthorizeSecurityGroupIngress ec2:CreateRoute ec2:ReplaceRouteTableAssociation
+    iam:AddRoleToInstanceProfile]],
+  ["it only takes away"] = [[
+    ec2:CancelCapacityReservation ec2:DetachInternetGateway ec2:DetachNetworkInterface
+    ec2:DisassociateAddress ec2:DisassociateRouteTable ec2:ReleaseAddress
+    ec2:RevokeSecurityGroupEgress ec2:RevokeSecurityGroupIngress ec2:TerminateInstances
+    eks:DisassociateAccessPolicy eks:UntagResource iam:DetachRolePolicy
+    iam:RemoveRoleFromInstanceProfile iam:UntagRole resource-groups:UngroupResources
+    s3:AbortMultipartUpload tag:UntagResources]],
+  ["it makes nothing that stays"] = "sts:AssumeRole sts:AssumeRoleWithWebIdentity",
 }
+
+local function each_operation(f)
+  for _, name in ipairs(model.services()) do
+    local svc = model.service(name)
+    for _, key in ipairs(model.operations(svc)) do f(svc.ops[key], svc.operations[key]) end
+  end
+end
+
+-- A value outside of a shape's limits (its least or its most), or nil where it has none.
+local function outside(shape, word)
+  local limit = shape[word]
+  if not limit or limit > 5000 or limit < 1 and shape.kind ~= "int" then return nil end
+  local n = word == "min" and limit - 1 or limit + 1
+  if shape.kind == "int" then return n end
+  if shape.kind == "list" then
+    local items = {}
+    for i = 1, n do items[i] = "x" end
+    return items
+  end
+  return shape.kind == "string" and ("é"):rep(n) or nil
+end
+
+-- Parameters that hold only `member`, checked; the error text.
+local function refusal(op, member, given)
+  local good, message = pcall(check.parameters, op, { [member.name] = given })
+  assert.is_false(good, op.action .. " takes a wrong " .. member.name)
+  return message
+end
 
 describe("the operation tables", function ()
   it("hold every call that a deployment can need", function ()
@@ -82,21 +128,45 @@ describe("the operation tables", function ()
   end)
 
   it("let none be sent twice that the service would do twice", function ()
-    local count = 0
-    for _, name in ipairs(model.services()) do
-      local svc = model.service(name)
-      for _, key in ipairs(model.operations(svc)) do
-        local op, raw = svc.ops[key], svc.operations[key]
-        if key:find "^create_" or key:find "^allocate_" or key:find "^purchase_"
-          or key:find "^request_" or key:find "^run_" or key:find "^register_" then
-          count = count + 1
-          local safe = op.once or op.token ~= nil or HARMLESS[op.action] ~= nil
-          assert.is_true(safe, op.action .. " has neither token nor once")
-          assert.equal(HARMLESS[op.action] ~= nil, raw.repeatable == true, op.action)
-        end
-        assert.is_false(op.once and op.token ~= nil, op.action .. " has a token and once")
-      end
+    local reasons, count = {}, 0
+    for why, actions in pairs(REPEATABLE) do
+      for action in actions:gmatch "%S+" do reasons[action] = why end
     end
-    assert.is_true(count > 25)
+    each_operation(function (op, raw)
+      if op.reads then return end
+      count = count + 1
+      local deletes = op.key:find "^delete_" ~= nil
+      local safe = { op.token ~= nil, op.once, deletes and not op.token,
+                     reasons[op.action] ~= nil }
+      local ways = 0
+      for i = 1, 4 do ways = ways + (safe[i] and 1 or 0) end
+      assert.equal(1, ways, op.action .. " is safe in so many ways to repeat")
+      assert.equal(reasons[op.action] ~= nil, raw.repeatable == true, op.action)
+      reasons[op.action] = nil
+    end)
+    assert.same({}, reasons)
+    assert.is_true(count > 100)
+  end)
+
+  it("refuse each value outside of its limits, and name the member", function ()
+    local count = 0
+    each_operation(function (op)
+      for _, member in ipairs(op.input.members) do
+        for _, word in ipairs { "min", "max" } do
+          local wrong = outside(member.shape, word)
+          if wrong ~= nil then
+            count = count + 1
+            assert.truthy(refusal(op, member, wrong):find("(" .. member.name .. "[1]: ", 1, true)
+              or refusal(op, member, wrong):find("(" .. member.name .. ": ", 1, true))
+          end
+        end
+        if member.shape.enum then
+          count = count + 1
+          assert.truthy(refusal(op, member, "no such word"):find("'no such word' is none of", 1,
+            true))
+        end
+      end
+    end)
+    assert.is_true(count > 300, count .. " limits")
   end)
 end)
