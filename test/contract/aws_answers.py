@@ -1,9 +1,9 @@
 """Answers as the services send them, and what botocore's parser reads in each.
 
 Reads {answers: [{service, operation, protocol}, …]} on stdin; prints, for each operation in that
-order, a list of {status, headers, body (base64), read}.  With the argument `errors` they are refusals,
-and `read` is {code, message, request_id, fields}; with `strange` refusals in which botocore finds
-no code, and no `read`.
+order, a list of {status, headers, body (base64), read}.  The argument says which: `answers`;
+`errors`, refusals whose `read` is {code, message, request_id, fields}; `strange`, refusals in which
+botocore finds no code, without `read`.
 All are made from botocore's models: members that our tables lack are in them, too.
 """
 
@@ -42,8 +42,8 @@ class Time:
 
 VALUES = {
     "string": [
-        "a/b &<é+", "", " two  blanks ", "😀 漢字 e\u0301", '{"a":[1,"é"],"n":9007199254740993}',
-        "%7B%22a%22%3A%5B%5D%7D", "true", "007", "two\nlines\t", "]]>", "  ", "null", "[1]",
+        "a/b &<é+", "", " two  blanks ", "😀 漢字 e\u0301", "%7B%22a%22%3A%5B%5D%7D",
+        '{"a":[1,"é"],"n":9007199254740993}', "true", "007", "two\nlines\t", "]]>", "  ", "null", "[1]",
     ],
     "integer": [7, 0, -1, 2**53 + 1, 2**63 - 1, -(2**63)],
     "float": [1.5, 0.0, 2.0, -1e-7, 1e21, 123456789.125],
@@ -158,7 +158,8 @@ def answers(protocol, op):
         status, headers, body = serialise_output(op, protocol, value)
         bodies = [body]
         if protocol in ("json", "rest-json") and not op.has_streaming_output:
-            bodies.append(json.dumps(with_nulls(op.output_shape, json.loads(body or b"{}"))).encode())
+            nulls = with_nulls(op.output_shape, json.loads(body or b"{}"))
+            bodies.append(json.dumps(nulls).encode())
         for body in bodies:
             raw = io.BytesIO(body) if op.has_streaming_output else body
             found = read(protocol, status, headers, raw, op.output_shape)
@@ -176,33 +177,36 @@ XML_FORMS = {
         "<Response><Errors><Error><Code>{code}</Code><Message/></Error></Errors></Response>",
     ],
     "query": [
-        '<ErrorResponse xmlns="https://iam.amazonaws.com/doc/2010-05-08/"><Error><Type>Sender</Type>'
-        "<Code>{code}</Code><Message>{text}</Message>{more}</Error><RequestId>body-id</RequestId>"
+        '<ErrorResponse xmlns="https://iam.amazonaws.com/doc/2010-05-08/"><Error>'
+        "<Type>Sender</Type><Code>{code}</Code><Message>{text}</Message>{more}</Error><RequestId>body-id</RequestId>"
         "</ErrorResponse>",
-        "<Response><Errors><Error><Code>{code}</Code><Message>{text}</Message>{more}</Error></Errors>"
-        "<RequestId>body-id</RequestId></Response>",
+        "<Response><Errors><Error><Code>{code}</Code><Message>{text}</Message>{more}</Error>"
+        "</Errors><RequestId>body-id</RequestId></Response>",
         "<ErrorResponse><Error><Code>{code}</Code></Error></ErrorResponse>",
     ],
     "rest-xml": [
-        '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>{text}</Message>'
-        "{more}<RequestId>body-id</RequestId><HostId>host</HostId></Error>",
+        '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code>'
+        "<Message>{text}</Message>{more}<RequestId>body-id</RequestId><HostId>host</HostId></Error>",
         '<ErrorResponse xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Error><Type>Sender</Type>'
         "<Code>{code}</Code><Message>{text}</Message></Error><RequestId>body-id</RequestId>"
         "</ErrorResponse>",
         "<Error><Code>{code}</Code></Error>",
     ],
 }
-DECORATED = ["{code}", "com.amazonaws.x.v1#{code}", "{code}:http://internal.amazon.com/x/", "a.b#{code}:u"]
+DECORATED = [
+    "{code}", "com.amazonaws.x.v1#{code}", "{code}:http://internal.amazon.com/x/", "a.b#{code}:u",
+]
 
 
 def xml_more(shape):
     """The members of a modeled exception, as XML."""
     members = shape.members.items() if shape is not None else ()
-    return "".join(
-        f"<{m.serialization.get('name', n)}>{html.escape('é & <x>')}</{m.serialization.get('name', n)}>"
+    names = [
+        m.serialization.get("name", n)
         for n, m in members
         if m.type_name == "string" and n.lower() not in ("message", "code", "type")
-    )
+    ]
+    return "".join(f"<{name}>é &amp; &lt;x&gt;</{name}>" for name in names)
 
 
 def xml_errors(protocol, code, shape):
@@ -244,8 +248,8 @@ def json_errors(protocol, code, shape):
 
 
 NO_CODES = [
-    b"", b"<html><body><h1>502 Bad Gateway</h1></body></html>", b"{}", b"[]", b"null", b'"x"', b"<a/>",
-    b"<Response/>", b"<Error/>", b"\xff\xfe", b"{", b'{"message":"only a message"}', b"busy",
+    b"", b"<html><body><h1>502 Bad Gateway</h1></body></html>", b"{}", b"[]", b"null", b'"x"',
+    b"<a/>", b"<Response/>", b"<Error/>", b"\xff\xfe", b"{", b'{"message":"only a message"}', b"busy",
 ]
 
 

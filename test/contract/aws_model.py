@@ -200,7 +200,8 @@ def acceptor(rule):
     state = rule["state"]
     for word, matcher in (("all", "pathAll"), ("any", "pathAny"), ("path", "path")):
         if word in rule:
-            return {"matcher": matcher, "argument": rule[word], "expected": rule["is"], "state": state}
+            path, wanted = rule[word], rule["is"]
+            return {"matcher": matcher, "argument": path, "expected": wanted, "state": state}
     if "some" in rule:
         path = f"length({rule['some']}) > `0`"
         return {"matcher": "path", "argument": path, "expected": True, "state": state}
@@ -225,7 +226,8 @@ def compare_waiters(service, model, waiters):
             problems.append(f"{where}: is {mine}, botocore has {facts or 'none'}")
         if equal and ours["name"] in reasons:
             problems.append(f"{where}: equal to botocore's, though a reason says why it is not")
-    have, known = {w["name"] for w in service["waiters"]}, {o["name"] for o in service["operations"]}
+    have = {waiter["name"] for waiter in service["waiters"]}
+    known = {operation["name"] for operation in service["operations"]}
     for name, (_, facts) in theirs.items():
         if facts["operation"] in known and name not in have and name not in reasons:
             problems.append(f"{service['name']}: botocore has the waiter {name}")
@@ -237,7 +239,8 @@ def compare_auth(where, ours, model):
     auth = model.auth_type == "none" or model.auth == ["smithy.api#noAuth"]
     if ours["unsigned"] != auth:
         problems.append(f"{where}: unsigned is {ours['unsigned']}, botocore says {auth}")
-    needed = bool(model.http_checksum_required or model.http_checksum.get("requestChecksumRequired"))
+    needed = bool(model.http_checksum_required)
+    needed = needed or bool(model.http_checksum.get("requestChecksumRequired"))
     if ours["checksum"] != needed:
         problems.append(f"{where}: checksum is {ours['checksum']}, botocore says {needed}")
 

@@ -76,7 +76,8 @@ def number(text):
 
 def json_text(body):
     """One spelling of a JSON text; 1 and true stay different, numbers keep each digit."""
-    return json.dumps(json.loads(body, object_pairs_hook=unique, parse_float=number), sort_keys=True)
+    value = json.loads(body, object_pairs_hook=unique, parse_float=number)
+    return json.dumps(value, sort_keys=True)
 
 
 def body_of(protocol, body):

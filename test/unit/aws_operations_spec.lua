@@ -61,10 +61,10 @@ local REPEATABLE = {
   ["the second time sets the same again"] = [[
     ec2:CreateTags ec2:ModifyCapacityReservation ec2:ModifySubnetAttribute ec2:ModifyVpcAttribute
     ec2:ModifyVpcEndpoint ec2:ReplaceRoute eks:AssociateAccessPolicy eks:TagResource
-    iam:AttachRolePolicy iam:PutRolePolicy iam:TagRole iam:UpdateAssumeRolePolicy iam:UpdateRole
-    resource-groups:GroupResources resource-groups:Tag s3:PutBucketEncryption
-    s3:PutBucketLifecycleConfiguration s3:PutBucketTagging s3:PutObject s3:PutPublicAccessBlock
-    ssm:AddTagsToResource tag:TagResources]],
+    iam:AttachRolePolicy iam:PutRolePermissionsBoundary iam:PutRolePolicy iam:TagRole
+    iam:UpdateAssumeRolePolicy iam:UpdateRole resource-groups:GroupResources resource-groups:Tag
+    s3:PutBucketEncryption s3:PutBucketLifecycleConfiguration s3:PutBucketTagging s3:PutObject
+    s3:PutPublicAccessBlock ssm:AddTagsToResource tag:TagResources]],
   ["the second time is refused, for it is done"] = [[
     ec2:AssociateRouteTable ec2:AttachInternetGateway ec2:AuthorizeSecurityGroupEgress
     ec2:AuthorizeSecurityGroupIngress ec2:CreateRoute ec2:ReplaceRouteTableAssociation

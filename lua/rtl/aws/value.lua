@@ -56,7 +56,7 @@ end
 
 local function time_text(shape, value)
   local t = seconds(value)
-  if shape.format == "unix" then return tostring(number(t)) end
+  if shape.format == "unix" then return tostring(math.floor(t)) end
   if shape.format == "http" then return M.http_date(t) end
   return iso_text(t)
 end
@@ -85,7 +85,7 @@ local TO_JSON = {
   int = function (_, value) return number(value) end,
   float = function (_, value) return number(value) end,
   time = function (shape, value)
-    return shape.format == "unix" and number(seconds(value)) or time_text(shape, value)
+    return shape.format == "unix" and math.floor(seconds(value)) or time_text(shape, value)
   end,
   blob = function (_, value) return crypto.base64_encode(value) end,
   json = function (_, value) return json_text(value) end,
