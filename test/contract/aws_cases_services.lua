@@ -244,7 +244,10 @@ end)
 case("schedules calls", function (t)
   local arn = role(t, "lease", "scheduler.amazonaws.com")
   if not t.with.lax then require "rtl.task".sleep(15) end
-  t.ask("scheduler", "create_schedule_group", { Name = "rtl-demo" })
+  local group = t.ask("scheduler", "create_schedule_group", { Name = "rtl-demo",
+    Tags = { { Key = "a", Value = "b" } } })
+  assert.same({ { Key = "a", Value = "b" } }, t.ask("scheduler", "list_tags_for_resource",
+    { ResourceArn = group.ScheduleGroupArn }).Tags)
   t.strictly("ConflictException", "scheduler", "create_schedule_group", { Name = "rtl-demo",
                                                                        ClientToken = "two" })
   local create = { Name = "end-gpu", GroupName = "rtl-demo",
@@ -258,6 +261,18 @@ case("schedules calls", function (t)
   assert.equal(1, #t.ask("scheduler", "list_schedules", { GroupName = "rtl-demo" }).Schedules)
   create.ScheduleExpression = "at(2031-01-01T00:00:00)"
   t.ask("scheduler", "update_schedule", create)
+  create.ScheduleExpression = "rate(10 minutes)"
+  create.StartDate, create.EndDate = 1900000000, 1900014400
+  create.Target.RetryPolicy = { MaximumRetryAttempts = 5, MaximumEventAgeInSeconds = 600 }
+  t.ask("scheduler", "update_schedule", create)
+  local live = t.ask("scheduler", "get_schedule", named)
+  assert.same({ 1900000000, 1900014400, "rate(10 minutes)" }, { live.StartDate, live.EndDate,
+    live.ScheduleExpression })
+  create.Target.Input = { clusterName = "demo", nodegroupName = "gpu" }
+  t.strictly("ValidationException", "scheduler", "update_schedule", create)
+  create.Target.Input = nil
+  create.Target.Arn = "arn:aws:scheduler:::aws-sdk:eks:describeCluster"
+  t.strictly("ValidationException", "scheduler", "update_schedule", create)
   assert.equal("rtl-demo", t.ask("scheduler", "get_schedule_group", { Name = "rtl-demo" }).Name)
   assert.is_true(#t.ask("scheduler", "list_schedule_groups", {}).ScheduleGroups >= 1)
   t.ask("scheduler", "delete_schedule", named)

@@ -264,6 +264,9 @@ describe("the world's AWS", function ()
     local role = ok(client("iam"):create_role { RoleName = "lease", AssumeRolePolicyDocument = {
       Version = "2012-10-17", Statement = { { Effect = "Allow", Action = "sts:AssumeRole",
         Principal = { Service = "scheduler.amazonaws.com" } } } } }).Role.Arn
+    ok(client("iam"):put_role_policy { RoleName = "lease", PolicyName = "end", PolicyDocument = {
+      Version = "2012-10-17", Statement = { { Effect = "Allow", Resource = "*",
+        Action = "eks:DeleteNodegroup" } } } })
     task.sleep(15)
     ok(client("scheduler"):create_schedule { Name = "end", FlexibleTimeWindow = { Mode = "OFF" },
       ScheduleExpression = ("at(%s)"):format(clock.iso(clock.utc() + 3600):sub(1, -2)),

@@ -25,6 +25,10 @@ return {
       method = "DELETE", path = "/schedule-groups/{Name}",
       query = "ClientToken:token(1..64)@clientToken",
     },
+    list_tags_for_resource = {
+      method = "GET", path = "/tags/{ResourceArn}",
+      output = "Tags:[Tag]",
+    },
     create_schedule = {
       method = "POST", path = "/schedules/{Name}",
       input = [[

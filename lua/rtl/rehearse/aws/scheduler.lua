@@ -39,6 +39,12 @@ function ops.list_schedule_groups(call, p)
   end)) }
 end
 
+function ops.list_tags_for_resource(call, p)
+  local group = call.region.schedule_groups:first(function (it) return it.Arn == p.ResourceArn end)
+  if group then return { Tags = group.Tags } end
+  return fault.fail("ResourceNotFoundException", ("%s does not exist."):format(p.ResourceArn))
+end
+
 local function remove_all(call, group)
   for _, schedule in ipairs(call.region.schedules:all(function (it)
     return it.GroupName == group
@@ -57,44 +63,144 @@ end
 -- "eks:deleteNodegroup" of a universal target's ARN as service and operation of our tables.
 local function operation_of(arn)
   local model = require "rtl.aws.model"
-  local service, action = arn:match "^arn:aws:scheduler:::aws%-sdk:([%w-]+):(%w+)$"
+  local service, action = arn:match "^arn:aws[%w-]*:scheduler:::aws%-sdk:([%w-]+):(%w+)$"
   if not service then return nil end
   local ok, svc = pcall(model.service, service)
   local name = action:sub(1, 1):upper() .. action:sub(2)
   return ok and svc.by_name[name], ok and svc
 end
 
--- Members of a universal target's input begin with a capital; EKS' own begin small.
+local function capital(name)
+  return name:sub(1, 1):upper() .. name:sub(2)
+end
+
+-- Members of a universal target's input begin with a capital, also where the API's own begin small.
 local function params_of(op, input)
   local out = {}
-  for _, member in ipairs(op.input.members) do
-    local name = member.name
-    local value = input[name] or input[name:sub(1, 1):upper() .. name:sub(2)]
-    if value ~= nil then out[name] = value end
-  end
+  for _, member in ipairs(op.input.members) do out[member.name] = input[capital(member.name)] end
   return out
 end
 
-local function fire(call, schedule)
-  local op, svc = operation_of(schedule.Target.Arn)
-  if not op then return end
-  local performer = call.world.performers.aws
-  performer(call.world, { s = svc.name, r = call.region.name, o = op.key,
-                          p = params_of(op, schedule.Target.Input or {}) })
+-- What is wrong with a universal target: reads are not allowed, and the input is checked when the
+-- schedule is made.
+local function wrong_target(target)
+  local op = operation_of(target.Arn)
+  if not op then return target.Arn .. " is not a supported target" end
+  if op.reads then return op.name .. " is not supported: it only reads" end
+  local known = {}
+  for _, member in ipairs(op.input.members) do
+    known[capital(member.name)] = true
+    if member.required and (target.Input or {})[capital(member.name)] == nil then
+      return ("Invalid RequestJson provided. Reason: %s is required"):format(capital(member.name))
+    end
+  end
+  for name in pairs(target.Input or {}) do
+    if not known[name] then
+      return ("Invalid RequestJson provided. Reason: Unrecognized field: %s"):format(name)
+    end
+  end
+  return nil
 end
 
-local function arm(call, schedule)
+local function matches(pattern, text)
+  pattern = pattern:lower():gsub("[%^%$%(%)%%%.%[%]%+%-%?]", "%%%0"):gsub("%*", ".*")
+  return text:lower():find("^" .. pattern .. "$") ~= nil
+end
+
+local function list_of(value)
+  return type(value) == "table" and value or { value }
+end
+
+local function statements_of(document)
+  return document.Statement.Effect and { document.Statement } or document.Statement
+end
+
+-- Whether an inline policy of the role allows the action. Resources and conditions are not looked
+-- at.
+local function allows(role, action)
+  for _, policy in ipairs(role.inline:all()) do
+    for _, statement in ipairs(statements_of(policy.document)) do
+      for _, pattern in ipairs(statement.Effect == "Allow" and list_of(statement.Action) or {}) do
+        if matches(pattern, action) then return true end
+      end
+    end
+  end
+  return false
+end
+
+local function role_of(call, arn)
+  return call.aws.iam.roles:first(function (it) return it.Arn == arn end)
+end
+
+local function trusts_scheduler(role)
+  for _, statement in ipairs(statements_of(role.AssumeRolePolicyDocument)) do
+    local principal = statement.Principal or {}
+    for _, service in ipairs(list_of(principal.Service)) do
+      if service == "scheduler.amazonaws.com" then return true end
+    end
+  end
+  return false
+end
+
+-- One call of the target: nil, or the code and status of its refusal.
+local function call_target(call, schedule)
+  local op, svc = operation_of(schedule.Target.Arn)
+  local role = role_of(call, schedule.Target.RoleArn)
+  if not role or not allows(role, op.action) then return "AccessDenied", 403 end
+  local result, refused = call.world.performers.aws(call.world, { s = svc.name,
+    r = call.region.name, o = op.key, p = params_of(op, schedule.Target.Input or {}) })
+  if result then return nil end
+  fault.complete(svc, refused)
+  return refused.code, refused.status
+end
+
+-- Calls the target. What fails on the service's side or is throttled is tried again as the retry
+-- policy says; what the service refuses is not (it is not known whether AWS tries that again, and
+-- nothing may rely on it).
+local function fire(call, schedule, tries)
+  local code, status = call_target(call, schedule)
+  local fired = call.aws.fired or {}
+  call.aws.fired = fired
+  fired[#fired + 1] = { at = call.world:now(), name = schedule.Name, code = code,
+    target = schedule.Target.Arn }
+  local policy = schedule.Target.RetryPolicy or {}
+  local passes = code and (status >= 500 or status == 429)
+  if passes and tries < (policy.MaximumRetryAttempts or 185) then
+    call.world:after(2 ^ math.min(tries, 8), function () fire(call, schedule, tries + 1) end)
+  end
+end
+
+local UNIT = { minute = 60, minutes = 60, hour = 3600, hours = 3600, day = 86400, days = 86400 }
+
+-- Seconds between two invocations of a rate expression.
+local function every(expression)
+  local count, unit = expression:match "^rate%((%d+) (%a+)%)$"
+  return count and UNIT[unit] and tonumber(count) * UNIT[unit]
+end
+
+local function first_of(schedule, now)
   local at = clock.parse_iso((schedule.ScheduleExpression:match "^at%((.*)%)$" or "") .. "Z")
-  local stamp = schedule.LastModificationDate .. schedule.ScheduleExpression
-  schedule.stamp = stamp
+  if at then return math.max(at, now) end
+  return every(schedule.ScheduleExpression) and math.max(schedule.StartDate or 0, now)
+end
+
+local function complete(call, schedule)
+  if schedule.ActionAfterCompletion == "DELETE" then call.region.schedules:remove(schedule.key) end
+end
+
+-- Sets the alarm for the next invocation at `at`; a later update makes an older alarm void.
+local function arm(call, schedule, at)
+  local alarm = {}
+  schedule.alarm = alarm
   if not at then return end
   call.world:after(math.max(0, at - call.world:now()), function ()
-    local now = call.region.schedules:get(schedule.key)
-    if now ~= schedule or schedule.stamp ~= stamp or schedule.State ~= "ENABLED" then return end
-    fire(call, schedule)
-    if schedule.ActionAfterCompletion == "DELETE" then
-      call.region.schedules:remove(schedule.key)
-    end
+    local stands = call.region.schedules:get(schedule.key) == schedule
+    if not stands or schedule.alarm ~= alarm then return end
+    if schedule.State == "ENABLED" then fire(call, schedule, 0) end
+    local pause = every(schedule.ScheduleExpression)
+    local again = pause and call.world:now() + pause
+    if not again or again > (schedule.EndDate or math.huge) then return complete(call, schedule) end
+    arm(call, schedule, again)
   end)
 end
 
@@ -110,7 +216,24 @@ local function fill(call, schedule, p)
   schedule.State = p.State or "ENABLED"
   schedule.ActionAfterCompletion = p.ActionAfterCompletion or "NONE"
   schedule.LastModificationDate = call.world:second()
-  arm(call, schedule)
+  arm(call, schedule, first_of(schedule, call.world:now()))
+end
+
+local function wrong_expression(expression)
+  if expression:find "^at%(" or expression:find "^cron%(" or every(expression) then return nil end
+  return "Invalid Schedule Expression " .. expression .. "."
+end
+
+-- What is wrong with a schedule to make or to change, as AWS checks it.
+local function wrong_schedule(call, p)
+  local role = role_of(call, p.Target.RoleArn)
+  if not role or role.usable_at > call.world:now() or not trusts_scheduler(role) then
+    return "The execution role you provide must allow AWS EventBridge Scheduler to assume the role."
+  end
+  if p.StartDate and p.EndDate and p.EndDate <= p.StartDate then
+    return "The EndDate you specify must be after the StartDate."
+  end
+  return wrong_expression(p.ScheduleExpression) or wrong_target(p.Target)
 end
 
 function ops.create_schedule(call, p)
@@ -121,16 +244,8 @@ function ops.create_schedule(call, p)
   if call.region.schedules:get(key_of(p)) then
     return fault.fail("ConflictException", ("Schedule %s already exists."):format(p.Name))
   end
-  if not p.ScheduleExpression:find "^at%(" and not p.ScheduleExpression:find "^rate%("
-    and not p.ScheduleExpression:find "^cron%(" then
-    return fault.fail("ValidationException", "Invalid Schedule Expression "
-                      .. p.ScheduleExpression .. ".")
-  end
-  local role = call.aws.iam.roles:first(function (it) return it.Arn == p.Target.RoleArn end)
-  if not role or role.usable_at > call.world:now() then
-    return fault.fail("ValidationException", "The execution role you provide must allow AWS "
-                      .. "EventBridge Scheduler to assume the role.")
-  end
+  local wrong = wrong_schedule(call, p)
+  if wrong then return fault.fail("ValidationException", wrong) end
   local schedule = call.region.schedules:add(key_of(p), { Name = p.Name, GroupName = group,
     key = key_of(p), Arn = arn_of(call, "schedule", group .. "/" .. p.Name),
     CreationDate = call.world:second() })
@@ -159,6 +274,8 @@ end
 function ops.update_schedule(call, p)
   local schedule, refused = need(call, p)
   if not schedule then return nil, refused end
+  local wrong = wrong_schedule(call, p)
+  if wrong then return fault.fail("ValidationException", wrong) end
   fill(call, schedule, p)
   return { ScheduleArn = schedule.Arn }
 end
