@@ -2,8 +2,10 @@
 -- containers start and get ready or end, and at the end the pod goes away.
 
 local array = require "rtl.array"
+local bill = require "rtl.rehearse.aws.bill"
 local chance = require "rtl.rehearse.chance"
 local images = require "rtl.rehearse.kube.images"
+local nodes = require "rtl.rehearse.kube.nodes"
 local pods = require "rtl.rehearse.kube.pods"
 
 local M = {}
@@ -86,6 +88,14 @@ local function begin(kube, pod)
   end)
 end
 
+-- Images of the region's own registry come by the S3 endpoint, all others through the NAT gateway.
+local function note_pull(kube, node, image)
+  local megabytes = images.megabytes(image)
+  if not image:find("%.dkr%.ecr%.") then bill.pulled(kube.world, kube.region, megabytes) end
+  nodes.add_image(kube, node, { names = array { images.id(image), image },
+    sizeBytes = megabytes * 1000000 })
+end
+
 -- Seconds that the images of a pod still need on its node; pulls are noted as events.
 local function pull_seconds(kube, pod)
   local have = kube.images_on[pod.spec.nodeName]
@@ -94,6 +104,7 @@ local function pull_seconds(kube, pod)
     for _, container in ipairs(list) do
       if not have[container.image] then
         have[container.image] = true
+        note_pull(kube, pod.spec.nodeName, container.image)
         kube:event(pod, "Normal", "Pulling", ('Pulling image "%s"'):format(container.image))
         total = total + images.pull_seconds(kube.world, container.image, pod.spec.nodeName)
       end

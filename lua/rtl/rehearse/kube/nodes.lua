@@ -89,6 +89,17 @@ function M.join(kube, machine)
   kube.store:create(kube.nodes, object_of(kube, machine))
 end
 
+--- An image of { names, sizeBytes } is on a node now, as the kubelet reports it.
+function M.add_image(kube, name, image)
+  local node = kube.store:get(kube.nodes, nil, name)
+  if not node then return end
+  kube.store:edit_status(kube.nodes, node, function (status)
+    local list = array(table.move(status.images or {}, 1, #(status.images or {}), 1, {}))
+    list[#list + 1] = image
+    status.images = list
+  end)
+end
+
 --- A machine is gone: its pods and its node object too.
 function M.leave(kube, host_name)
   for _, pod in ipairs(kube.store:list(kube.pods)) do

@@ -123,7 +123,9 @@ local function end_at(call, item)
                                                                    item.CapacityReservationId)
   local date = item.EndDate
   call.world:after(math.max(0, left), function ()
-    if item.State == "active" and item.EndDate == date then item.State = "expired" end
+    if item.State == "active" and item.EndDate == date then
+      item.State, item.ended_at = "expired", call.world:now()
+    end
   end)
 end
 
@@ -180,7 +182,7 @@ end
 function ops.cancel_capacity_reservation(call, p)
   local item, refused = need_reservation(call, p)
   if not item then return nil, refused end
-  item.State = "cancelled"
+  item.State, item.ended_at = "cancelled", item.ended_at or call.world:now()
   return { Return = true }
 end
 

@@ -2,6 +2,7 @@
 -- start and stop them.
 
 local array = require "rtl.array"
+local clock = require "rtl.clock"
 local common = require "rtl.rehearse.aws.ec2.common"
 local fault = require "rtl.rehearse.aws.fault"
 local network = require "rtl.rehearse.aws.ec2.network"
@@ -150,6 +151,9 @@ end
 function M.stop(call, item)
   if item.State.Name == "terminated" or item.State.Name == "shutting-down" then return end
   set_state(item, "shutting-down")
+  item.stopped_at = call.world:now()
+  item.StateTransitionReason = ("User initiated (%s GMT)"):format(
+    clock.iso(item.stopped_at):gsub("[TZ]", { T = " ", Z = "" }))
   call.world:after(call.world:spread(25, 60, "stop", item.InstanceId), function ()
     finish(call, item)
   end)

@@ -28,6 +28,13 @@ local function version_known(version)
   return false
 end
 
+local function in_extended_support(version)
+  for _, row in ipairs(VERSIONS) do
+    if row[1] == version then return row[2] == "EXTENDED_SUPPORT" end
+  end
+  return false
+end
+
 local function subnet_list(call, ids)
   local list = {}
   for i, id in ipairs(ids or {}) do
@@ -126,6 +133,7 @@ local function new_cluster(call, p, subnets)
                               p.accessConfig or {}
   local cluster = { name = p.name, arn = shared.arn(call, "cluster", p.name), status = "CREATING",
     createdAt = call.world:second(), version = p.version or VERSIONS[1][1], roleArn = p.roleArn,
+    extended = in_extended_support(p.version or VERSIONS[1][1]),
     platformVersion = "eks.4", health = { issues = array {} }, tags = p.tags or {},
     creator = call.caller.principal, creator_admin = true, logging = p.logging or {
       clusterLogging = array { { enabled = false, types = array { "api", "audit",

@@ -1,0 +1,148 @@
+--- The world's own bill: what stood for how long, at the world's prices. It looks at what came and
+-- went on the shelves, and knows nothing of what rtl wrote down: each checks the other.
+--
+-- Instances and volumes bill by the second, from launch to the beginning of the end; a NAT gateway
+-- by the hour begun; a cluster and an address while they are there; a reservation for what of it no
+-- instance uses.
+
+local price_list = require "rtl.rehearse.aws.price_list"
+
+local M = {}
+
+-- What is or was on a shelf: array of { item, from, to }; `to` is nil while it is there.
+local function spans(shelf)
+  local list = {}
+  for _, id in ipairs(shelf.order) do
+    list[#list + 1] = { item = shelf.by_id[id], from = shelf.came[id] }
+  end
+  for _, one in ipairs(shelf.left) do list[#list + 1] = one end
+  return list
+end
+
+local function hours(from, to)
+  return math.max(0, to - from) / 3600
+end
+
+local LINES = {}
+
+function LINES.clusters(region, one, now)
+  local price = price_list.other(region.name, "cluster")
+  if one.item.extended then price = price + price_list.other(region.name, "extended_support") end
+  return "cluster", one.item.name, hours(one.from, one.to or now), price
+end
+
+function LINES.addresses(region, one, now)
+  return "address", one.item.AllocationId, hours(one.from, one.to or now),
+    price_list.other(region.name, "address")
+end
+
+function LINES.nat_gateways(region, one, now)
+  local item = one.item
+  if item.State == "failed" then return nil end
+  local to = item.DeleteTime or one.to or now
+  return "NAT gateway", item.NatGatewayId, math.max(1, math.ceil(hours(one.from, to))),
+    price_list.other(region.name, "nat_hour")
+end
+
+function LINES.instances(region, one, now)
+  local item = one.item
+  local to = item.stopped_at or now
+  return "instance", item.InstanceId, math.max(60 / 3600, hours(one.from, to)),
+    price_list.instance(region.name, item.InstanceType) or 0
+end
+
+function LINES.volumes(region, one, now)
+  local price = price_list.other(region.name, "gp3")
+  return "volume", one.item.VolumeId, hours(one.from, one.to or now),
+    price * one.item.Size / price_list.HOURS_A_MONTH
+end
+
+-- Hours of instances in the reservation, which are billed as instances.
+local function used_hours(region, id, now)
+  local sum = 0
+  for _, one in ipairs(spans(region.instances)) do
+    if one.item.CapacityReservationId == id then
+      sum = sum + hours(one.from, one.item.stopped_at or now)
+    end
+  end
+  return sum
+end
+
+function LINES.reservations(region, one, now)
+  local item = one.item
+  if item.ReservationType == "capacity-block" or item.native then return nil end
+  local all = hours(one.from, item.ended_at or one.to or now) * item.TotalInstanceCount
+  local unused = math.max(0, all - used_hours(region, item.CapacityReservationId, now))
+  return "reservation", item.CapacityReservationId, unused,
+    price_list.instance(region.name, item.InstanceType) or 0
+end
+
+local KINDS = { "clusters", "addresses", "nat_gateways", "instances", "volumes", "reservations" }
+
+local function pulls(world, lines)
+  for _, name in ipairs(world.aws.region_names) do
+    local gb = (world.aws.pulled or {})[name]
+    if gb then
+      lines[#lines + 1] = { what = "NAT bytes", region = name, id = name, hours = gb,
+        price = price_list.other(name, "nat_gb") }
+    end
+  end
+end
+
+--- The bill until now: array of { what, id, region, hours (GB for "NAT bytes"), price, amount }
+-- and the sum.
+function M.lines(world)
+  local lines, now, sum = {}, world:now(), 0.0
+  for _, name in ipairs(world.aws.region_names) do
+    local region = world.aws.regions[name]
+    for _, kind in ipairs(KINDS) do
+      for _, one in ipairs(spans(region[kind])) do
+        local what, id, lasted, price = LINES[kind](region, one, now)
+        if what then
+          lines[#lines + 1] = { what = what, region = name, id = id, hours = lasted,
+            price = price }
+        end
+      end
+    end
+  end
+  pulls(world, lines)
+  for _, line in ipairs(lines) do
+    line.amount = line.hours * line.price
+    sum = sum + line.amount
+  end
+  return lines, sum
+end
+
+local OVER = { deleted = true, failed = true, terminated = true, ["shutting-down"] = true,
+  cancelled = true, expired = true }
+
+local function state_of(item)
+  local state = item.State
+  return type(state) == "table" and state.Name or state
+end
+
+--- What bills by the hour now: array of texts ("us-east-2 clusters ray-train"), sorted.
+function M.running(world)
+  local list = {}
+  for _, name in ipairs(world.aws.region_names) do
+    local region = world.aws.regions[name]
+    for _, kind in ipairs(KINDS) do
+      for _, id in ipairs(region[kind].order) do
+        local item = region[kind].by_id[id]
+        if not OVER[state_of(item) or ""] then
+          list[#list + 1] = ("%s %s %s"):format(name, kind, id)
+        end
+      end
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+--- Notes that an image of that many megabytes went through a NAT gateway of the region.
+function M.pulled(world, region, megabytes)
+  world.aws.pulled = world.aws.pulled or {}
+  world.aws.pulled[region] = (world.aws.pulled[region] or 0) + megabytes / 1000
+end
+
+return M
