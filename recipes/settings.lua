@@ -154,6 +154,10 @@ return {
     help = "submit the job even if it ended well before" },
 
   -- ---- taking it down ----
+  { group = "Lease", name = "down_after", type = "duration", default = "0s", max = 30 * 86400,
+    help = "AWS itself removes what bills after this time, also with the laptop shut; 0s: never" },
+  { group = "Lease", name = "max_cost", type = "number", unit = "USD", default = "0", min = 0,
+    max = 1000000, help = "the same, at the time when this much will be spent; 0: no limit" },
   { group = "Teardown", name = "purge", type = "boolean", default = false,
     help = "teardown also removes data: buckets, volumes of claims, log groups" },
 }

@@ -16,6 +16,7 @@ local gpu_instances = require "rtl.kinds.gpu_instances"
 local iam_role = require "rtl.kinds.iam_role"
 local internet_gateway = require "rtl.kinds.internet_gateway"
 local launch_template = require "rtl.kinds.launch_template"
+local lease = require "rtl.recipe.lease"
 local nat_gateway = require "rtl.kinds.nat_gateway"
 local node_group = require "rtl.kinds.node_group"
 local nodes = require "rtl.recipe.nodes"
@@ -266,10 +267,14 @@ return {
     run.facts.ranked = rank(run)
     choose_region(run, run.facts.ranked)
     choose(run)
+    lease.preflight(run)
   end,
 
   summary = function (run)
-    return run.facts.ranked and capacity_lines(run)
+    if not run.facts.ranked then return nil end
+    local lines = capacity_lines(run)
+    lines[#lines + 1] = lease.line(run)
+    return lines
   end,
 
   resources = function (run)
@@ -285,6 +290,7 @@ return {
     local gpu = declare_gpu(run, cluster, role, network, needs)
     run:declare(addons_active "all" { cluster = cluster.cluster_name, names = s.addons,
       after = { system, gpu } })
+    lease.declare(run)
   end,
 
   -- No capacity in the zone: the next ranked one, under another group name.

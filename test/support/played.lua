@@ -217,12 +217,13 @@ function M.enter(spec, state, wrap)
 end
 
 --- Runs a recipe in this process; `asks`: without --yes, as the command line asks; `options` and
--- `settings` (name → text) of the command line. Returns the name of the exit code, the run's
--- outcome and its last event of each type, or nil and the error.
-function M.run(name, asks, options, settings)
-  local r, last = recipe.open(assert(load_file.find(name))), {}
+-- `settings` (name → text) of the command line; `more`: { words, bus }. Returns the name of the exit
+-- code, the run's outcome and its last event of each type, or nil and the error.
+function M.run(name, asks, options, settings, more)
+  local r, last, given = recipe.open(assert(load_file.find(name))), {}, more or {}
   local run = run_object.new { recipe = r, values = assert(r.set:resolve { options = settings }),
-    options = options or { yes = true }, words = {}, bus = events.bus() }
+    options = options or { yes = true }, words = given.words or {},
+    bus = given.bus or events.bus() }
   run.bus:add(function (event) last[event.type] = event end)
   run.confirm = function (_, question) return assert(ask.confirm(question, not asks)) end
   local ok, result = failure.call(task.run, function ()

@@ -108,6 +108,11 @@ local function cost(_, _, f)
   return { hourly = 0.0, what = what }
 end
 
+local function lease(res)
+  return { action = "ec2:cancelCapacityReservation", input = { CapacityReservationId = res.id },
+    delay = 0, late = true, resource = "capacity-reservation/*" }
+end
+
 local function find(ctx)
   local list, failure = support.find(ctx, SPEC, live_of)
   for _, item in ipairs(list or {}) do
@@ -130,8 +135,9 @@ return kind.define {
   delete = delete,
   tokened = true,
   ready = { wait = wait, usual = 5, delete_usual = 5 },
-  depends = { "placement_group" },
+  depends = { "placement_group", "schedule_group" },
   cost = cost,
+  lease = lease,
   find = find,
   actions = {
     "ec2:DescribeCapacityReservations",

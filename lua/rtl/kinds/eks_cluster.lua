@@ -213,6 +213,12 @@ local function delete(ctx, item)
     end)
 end
 
+-- By then the node groups are gone; until they are, EKS refuses.
+local function lease(res)
+  return { action = "eks:deleteCluster", input = { Name = res.name }, delay = 600,
+    resource = "cluster/" .. res.name }
+end
+
 local function find(ctx)
   local list, failure = ctx:aws("eks"):all("list_clusters", {})
   if not list then return nil, failure end
@@ -243,7 +249,8 @@ return kind.define {
   delete = delete,
   tokened = true,
   ready = { wait = wait, usual = 600, delete_usual = 300 },
-  depends = { "iam_role", "subnet", "security_group", "vpc", "log_group" },
+  depends = { "iam_role", "subnet", "security_group", "vpc", "log_group", "schedule_group" },
+  lease = lease,
   cost = function () return { hourly = prices.eks_cluster, what = "EKS control plane" } end,
   find = find,
   users = users,

@@ -34,6 +34,12 @@ local function delete(ctx, item)
   end, { limit = 600 })
 end
 
+-- It can be released only once the NAT gateway is gone.
+local function lease(res)
+  return { action = "ec2:releaseAddress", input = { AllocationId = res.id }, delay = 900,
+    late = true, resource = "elastic-ip/*" }
+end
+
 local function find(ctx)
   local list, failure = support.find(ctx, SPEC, live_of)
   for _, item in ipairs(list or {}) do item.hourly = prices.public_ipv4 end
@@ -48,6 +54,8 @@ return kind.define {
   create = create,
   delete = delete,
   ready = { usual = 2, delete_usual = 3 },
+  lease = lease,
+  depends = { "schedule_group" },
   cost = function () return { hourly = prices.public_ipv4, what = "public IPv4 address" } end,
   find = find,
   actions = {

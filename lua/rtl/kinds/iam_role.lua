@@ -2,6 +2,7 @@
 -- teardown finds it without a ledger.
 -- iam_role "node" { service = "ec2.amazonaws.com", policies = { "AmazonEKSWorkerNodePolicy" },
 --   inline = { checkpoints = {…policy…} } } → arn, role_name
+-- conditions: of the trust, e.g. { StringEquals = { ["aws:SourceAccount"] = "…" } }.
 -- policies: names of AWS' own policies ("service-role/X" too) or whole ARNs.
 
 local array = require "rtl.array"
@@ -30,8 +31,8 @@ end
 local function trust(f)
   local actions = array { "sts:AssumeRole" }
   if f.service == "pods.eks.amazonaws.com" then actions[2] = "sts:TagSession" end
-  return { Version = "2012-10-17", Statement = array { {
-    Effect = "Allow", Principal = { Service = f.service }, Action = actions } } }
+  return { Version = "2012-10-17", Statement = array { { Effect = "Allow",
+    Principal = { Service = f.service }, Action = actions, Condition = f.conditions } } }
 end
 
 local function policy_arn(ctx, name)
@@ -59,9 +60,8 @@ local function inline(ctx, name)
   return documents
 end
 
-local function services_of(document)
-  local statement = document and document.Statement and document.Statement[1]
-  return statement and statement.Principal and statement.Principal.Service
+local function trusted(document)
+  return document and document.Statement and document.Statement[1] or {}
 end
 
 local function live_of(ctx, role)
@@ -69,8 +69,10 @@ local function live_of(ctx, role)
   if not arns then return nil, failure end
   local documents, refused = inline(ctx, role.RoleName)
   if not documents then return nil, refused end
+  local statement = trusted(role.AssumeRolePolicyDocument)
   return { id = role.RoleName, role_name = role.RoleName, arn = role.Arn, policies = arns,
-    inline = documents, service = services_of(role.AssumeRolePolicyDocument),
+    inline = documents, service = statement.Principal and statement.Principal.Service,
+    conditions = statement.Condition,
     boundary = role.PermissionsBoundary and role.PermissionsBoundary.PermissionsBoundaryArn }
 end
 
@@ -89,6 +91,9 @@ local function diff(ctx, res, f, live)
   local changes = {}
   if f.service and live.service ~= f.service then
     changes[1] = { field = "service", want = f.service, have = live.service, trust = true }
+  elseif f.conditions and not compare.same(f.conditions, live.conditions) then
+    changes[1] = { field = "conditions", want = f.conditions, have = live.conditions,
+      trust = true }
   end
   if not res.given and f.boundary and live.boundary ~= f.boundary then
     changes[#changes + 1] = { field = "boundary", want = f.boundary, have = live.boundary }
@@ -144,7 +149,7 @@ local function create(ctx, res, f)
   end
   local live = { id = answer.Role.RoleName, role_name = answer.Role.RoleName,
     arn = answer.Role.Arn, policies = {}, inline = {}, service = f.service,
-    boundary = f.boundary }
+    boundary = f.boundary, conditions = f.conditions }
   local done, refused = apply_changes(ctx, res, live.id, f, diff(ctx, res, f, live))
   if not done then return nil, refused, live end
   return live
@@ -242,7 +247,8 @@ end
 return kind.define {
   name = "iam_role",
   outputs = { "arn", "role_name" },
-  fields = { service = "string", policies = "list?", inline = "table?", boundary = "string?" },
+  fields = { service = "string", policies = "list?", inline = "table?", boundary = "string?",
+    conditions = "table?" },
   identity = { "service" },
   known = known,
   read = read,

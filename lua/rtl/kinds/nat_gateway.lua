@@ -76,6 +76,12 @@ local function delete(ctx, item)
     end)
 end
 
+-- Nodes that are being drained may still need it for some minutes.
+local function lease(res)
+  return { action = "ec2:deleteNatGateway", input = { NatGatewayId = res.id }, delay = 600,
+    late = true, resource = "natgateway/*" }
+end
+
 -- Those on their way out still hold address and subnet: a teardown waits for them, too.
 local function find(ctx)
   local list, failure = support.list(ctx, SPEC, support.deployment_filters(ctx))
@@ -103,7 +109,8 @@ return kind.define {
   delete = delete,
   tokened = true,
   ready = { wait = wait, usual = 120, delete_usual = 60 },
-  depends = { "subnet", "elastic_ip", "internet_gateway", "vpc" },
+  depends = { "subnet", "elastic_ip", "internet_gateway", "vpc", "schedule_group" },
+  lease = lease,
   cost = function () return { hourly = prices.nat_gateway, what = "NAT gateway" } end,
   find = find,
   actions = {

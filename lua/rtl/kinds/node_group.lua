@@ -15,6 +15,7 @@ local instances = require "rtl.kinds.instances"
 local kind = require "rtl.plan.kind"
 local launch_failure = require "rtl.kinds.launch_failure"
 local node_join = require "rtl.kinds.node_join"
+local ref = require "rtl.ref"
 local support = require "rtl.kinds.support"
 
 local EFFECTS = { NoSchedule = "NO_SCHEDULE", NoExecute = "NO_EXECUTE",
@@ -283,6 +284,13 @@ local function cost(_, _, f)
   return price and { hourly = price, what = what } or { unknown = true, what = what }
 end
 
+local function lease(res)
+  return { action = "eks:deleteNodegroup", delay = 0, input = { ClusterName = res.fields.cluster,
+    NodegroupName = name_of(res) }, resource = ref.map(res.fields.cluster, function (cluster)
+      return ("nodegroup/%s/%s/*"):format(cluster, name_of(res))
+    end) }
+end
+
 -- Our groups in clusters of ours. A group of others stays, and so does its cluster.
 local function find_inside(ctx, found)
   local names, failure = support.in_clusters(ctx, found, "list_nodegroups", function (cluster, name)
@@ -324,8 +332,9 @@ return kind.define {
   tokened = true,
   ready = { wait = wait, usual = 240, delete_usual = 300 },
   depends = { "eks_cluster", "launch_template", "iam_role", "subnet", "security_group",
-    "nat_gateway", "route_table", "placement_group", "capacity_reservation" },
+    "nat_gateway", "route_table", "placement_group", "capacity_reservation", "schedule_group" },
   cost = cost,
+  lease = lease,
   find_inside = find_inside,
   -- EKS tries a launch from the template with the caller's rights; the template says the rest.
   actions = {

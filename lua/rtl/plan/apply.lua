@@ -7,6 +7,7 @@ local diff = require "rtl.plan.diff"
 local err = require "rtl.err"
 local make = require "rtl.plan.make"
 local keys = require "rtl.keys"
+local ref = require "rtl.ref"
 local row_of = require "rtl.plan.row"
 local task = require "rtl.task"
 local teardown = require "rtl.plan.teardown"
@@ -70,9 +71,33 @@ local function protected(run, row)
   error(live, 0)
 end
 
-local function blocked_by(run, row)
+-- The needs of a row that only must have been made: referred to by nothing but its kind's early
+-- fields.
+local function early_needs(row)
+  local res, early, late = row.resource, {}, {}
+  local is_early = {}
+  for _, field in ipairs(res.kind.early or {}) do is_early[field] = true end
+  for field, value in pairs(res.fields) do
+    for _, key in ipairs(ref.targets(value)) do (is_early[field] and early or late)[key] = true end
+  end
+  for _, other in ipairs(res.after or {}) do late[other.key] = true end
+  for key in pairs(late) do early[key] = nil end
+  return early
+end
+
+local function await_needs(run, row)
+  local early = early_needs(row)
   for _, key in ipairs(row.needs) do
-    if run.state[key] ~= "ready" then return key end
+    local need = run.plan.by_key[key]
+    if early[key] then need.made:get() else need.settled:get() end
+  end
+  return early
+end
+
+local function blocked_by(run, row, early)
+  for _, key in ipairs(row.needs) do
+    local made = early[key] and run.plan.by_key[key].begun
+    if not made and run.state[key] ~= "ready" then return key end
   end
 end
 
@@ -80,6 +105,7 @@ local function settle_row(run, row, state, fields)
   run.state[row.resource.key] = state
   if fields then run.ctx:tell(row.resource, fields.state, fields) end
   row.settled:set(true)
+  if not row.made:ready() then row.made:set(true) end
 end
 
 -- What waits for a thing that is neither there nor to be made now.
@@ -124,9 +150,9 @@ local function clear_away(run, row)
 end
 
 local function run_row(run, row)
-  for _, key in ipairs(row.needs) do run.plan.by_key[key].settled:get() end
+  local early = await_needs(run, row)
   if not run.selected(row.resource) then return pass(run, row) end
-  local by = blocked_by(run, row)
+  local by = blocked_by(run, row, early)
   if by then return block(run, row, by) end
   local began = clock.mono()
   if row.action ~= "none" and row.action ~= "given" then
@@ -175,7 +201,7 @@ function M.run(plan, ctx, options)
     keep_surplus = options.keep_surplus or options.filter ~= nil,
     selected = options.filter or function () return true end,
     result = { done = {}, blocked = {}, failed = {}, outputs = {} } }
-  for _, row in ipairs(plan.changes) do row.settled = task.future() end
+  for _, row in ipairs(plan.changes) do row.settled, row.made = task.future(), task.future() end
   task.group(function (group)
     for _, row in ipairs(plan.changes) do
       group:spawn(run_row, run, row)

@@ -2,25 +2,46 @@
 
 local M = {}
 
+--- What a resource costs by its kind: { hourly, once, what, source }, { unknown = true, what } for
+-- a price that nobody knows, or nil where it costs nothing or was given.
+function M.of_resource(ctx, res)
+  return not res.given and res.kind.cost and res.kind.cost(ctx, res, res.fields) or nil
+end
+
+local function add(total, res, price, paid_now)
+  if price.unknown then
+    total.unknown[#total.unknown + 1] = res.key
+    return
+  end
+  total.hourly = total.hourly + (price.hourly or 0)
+  total.once = total.once + (paid_now and price.once or 0)
+  total.source = price.source or total.source
+  total.lines[#total.lines + 1] = { resource = res.key, what = price.what,
+    hourly = price.hourly or 0, once = price.once or 0 }
+end
+
+local function nothing()
+  return { hourly = 0.0, once = 0.0, lines = {}, unknown = {} }
+end
+
+--- The cost of resources (array) as if all were made: what M.of returns.
+function M.of_resources(ctx, resources)
+  local total = nothing()
+  for _, res in ipairs(resources) do
+    local price = M.of_resource(ctx, res)
+    if price then add(total, res, price, true) end
+  end
+  return total
+end
+
 --- The cost of a plan: { hourly = usd, once = usd, lines = {{resource, what, hourly, once}},
--- source = text, unknown = {keys} }. `once` is what is paid one time (image pulls). A kind returns
--- { hourly, what, source } or, for a price that nobody knows, { unknown = true, what }.
+-- source = text, unknown = {keys} }. `once` is what is paid one time (image pulls).
 function M.of(plan, ctx)
-  local total = { hourly = 0.0, once = 0.0, lines = {}, unknown = {} }
+  local total = nothing()
   for _, row in ipairs(plan.changes) do
-    local res = row.resource
-    local price = not res.given and not row.left_out and res.kind.cost
-      and res.kind.cost(ctx, res, row.resource.fields)
-    if price and price.unknown then
-      total.unknown[#total.unknown + 1] = res.key
-    elseif price then
-      total.hourly = total.hourly + (price.hourly or 0)
-      local paid_now = row.action == "create" or row.action == "replace"
-      total.once = total.once + (paid_now and price.once or 0)
-      total.source = price.source or total.source
-      total.lines[#total.lines + 1] = { resource = res.key, what = price.what,
-        hourly = price.hourly or 0, once = price.once or 0 }
-    end
+    local price = not row.left_out and M.of_resource(ctx, row.resource)
+    local paid_now = row.action == "create" or row.action == "replace"
+    if price then add(total, row.resource, price, paid_now) end
   end
   return total
 end

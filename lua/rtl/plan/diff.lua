@@ -29,6 +29,7 @@ end
 function M.output(row, name)
   local stays = row.done or row.action == nil or KEEPS_OUTPUTS[row.action]
   local value = stays and row.live and row.live[name]
+  if value == nil and row.begun then value = row.begun[name] end
   if value == nil and row.known then value = row.known[name] end
   return value
 end

@@ -10,6 +10,7 @@
 --                           "boolean", "list", "table", "any"; "?" after it: may be absent)
 --   identity                fields that name the thing; they may hold no reference
 --   reads_with              fields that read() needs
+--   early                   fields whose target need only have been made, not be ready yet
 --   within                  fields whose target holds this one: where that does not exist, this
 --                           does not either
 --   known(ctx, res)         outputs that are known before it is made (deterministic names)
@@ -21,6 +22,9 @@
 --   replaceable             false: a replace is refused, since other things stand in it
 --   create(ctx, res, f, token), update(ctx, res, f, live, changes), delete(ctx, item)
 --   ready                   { wait = function (ctx, res, f, live), usual = s, delete_usual = s }
+--   lease(res)              how a lease ends what bills: { action = "eks:deleteNodegroup", input =
+--                           {…}, delay = s after the lease's end, resource = end of an ARN, late =
+--                           true when the input is known only once it is made }
 --   cost(ctx, res, f)       gives { hourly = usd, what = text } | nil
 --   actions, depends        what it needs of IAM (rtl.plan.policy); kinds that must outlive it
 --   strays                  only found by a teardown, never declared

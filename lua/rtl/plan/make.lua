@@ -123,6 +123,12 @@ local function wait_ready(ctx, row, fields, live)
   return ready
 end
 
+-- Made, if not ready: what needs no more than that may go on.
+local function note_made(row, live)
+  row.begun = live
+  if row.made and not row.made:ready() then row.made:set(true) end
+end
+
 local function create_new(ctx, row, fields, token)
   local res = row.resource
   local begun, why = begin(ctx, row, token)
@@ -160,6 +166,7 @@ function M.create(ctx, row, fields)
   end
   local live, failure = create_or_adopt(ctx, row, fields)
   if not live then return nil, failure end
+  note_made(row, live)
   return wait_ready(ctx, row, fields, live)
 end
 
@@ -199,7 +206,7 @@ end
 local function adopt(ctx, row)
   local res, live = row.resource, row.live
   local entry = entry_of(ctx, res.key)
-  if not ctx.ledger or live.ours == false then return true end
+  if not ctx.ledger or live.ours == false or res.kind.ephemeral then return true end
   if entry and entry.state == "made" and entry.id == live.id then return true end
   if not entry or entry.state ~= "open" then
     local begun, why = begin(ctx, row, nil)
@@ -214,6 +221,7 @@ function M.keep(ctx, row, fields)
   if res.given or res.kind.ephemeral then return live end
   local written, why = adopt(ctx, row)
   if not written then return nil, why end
+  note_made(row, live)
   if live.ready == false then return wait_ready(ctx, row, fields, live) end
   return live
 end
