@@ -217,8 +217,8 @@ function M.enter(spec, state, wrap)
 end
 
 --- Runs a recipe in this process; `asks`: without --yes, as the command line asks; `options` and
--- `settings` (name → text) of the command line; `more`: { words, bus }. Returns the name of the exit
--- code, the run's outcome and its last event of each type, or nil and the error.
+-- `settings` (name → text) of the command line; `more`: { words, bus }. Returns the name of the
+-- exit code, the run's outcome and its last event of each type, or nil and the error.
 function M.run(name, asks, options, settings, more)
   local r, last, given = recipe.open(assert(load_file.find(name))), {}, more or {}
   local run = run_object.new { recipe = r, values = assert(r.set:resolve { options = settings }),

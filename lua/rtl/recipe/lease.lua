@@ -134,7 +134,9 @@ end
 local function declare_role(run, group, things)
   local ctx, statements = run.ctx, array {}
   for i, thing in ipairs(things) do statements[i] = permission(run, thing) end
+  local boundary = run.settings.permissions_boundary
   return run:declare(iam_role(lease.GROUP) { service = "scheduler.amazonaws.com",
+    boundary = boundary ~= "" and boundary or nil,
     conditions = { StringEquals = { ["aws:SourceAccount"] = ctx.account,
       ["aws:SourceArn"] = group.kind.known(ctx, group).arn } },
     inline = { ["end"] = { Version = "2012-10-17", Statement = statements } } })
