@@ -7,13 +7,21 @@ each the keys found (or none), the region, an endpoint, and what was asked. Noth
 import json
 import os
 import sys
+import time
 import urllib.parse
+
+time.sleep = lambda _: None  # before botocore keeps it: nobody answers better a second later
+
 import botocore.awsrequest
 import botocore.credentials
 import botocore.exceptions
 import botocore.httpsession
+import botocore.loaders
 import botocore.session
 import botocore.tokens
+
+LOADER = botocore.loaders.Loader()  # reads the models once, not for each home
+SHOWN = ("Action", "RoleArn", "RoleSessionName", "ExternalId", "DurationSeconds")
 
 
 class Raw:
@@ -29,10 +37,14 @@ def summary(request):
     if isinstance(body, bytes):
         body = body.decode()
     form = dict(urllib.parse.parse_qsl(body)) if isinstance(body, str) else body or {}
-    said = {k: form[k] for k in ("Action", "RoleArn", "ExternalId", "DurationSeconds") if k in form}
+    said = {k: form[k] for k in SHOWN if k in form}
+    if said.get("RoleSessionName", "").startswith("botocore-session-"):
+        del said["RoleSessionName"]  # each program has a name of its own where none is given
     authorization = request.headers.get("Authorization", b"")
     if isinstance(authorization, bytes):
         authorization = authorization.decode()
+    if authorization and not authorization.startswith("AWS4-"):
+        said["authorization"] = authorization
     key = authorization.partition("Credential=")[2].partition("/")[0]
     return {"method": request.method, "url": request.url, "key": key, **said}
 
@@ -58,6 +70,7 @@ def look(case):
     found = {"asked": asked}
     try:
         session = botocore.session.Session(profile=case.get("profile"))
+        session.register_component("data_loader", LOADER)
         region = session.get_config_variable("region")
         if region:
             found["region"] = region

@@ -33,21 +33,33 @@ local function environment_of(row, home)
   return variables
 end
 
-local function shown(req)
-  local out = { method = req.method or "GET", url = req.url, key = "" }
-  for name, field in pairs(req.headers) do
+local SHOWN = { Action = true, RoleArn = true, RoleSessionName = true, ExternalId = true,
+  DurationSeconds = true }
+
+-- The value of the Authorization header, and the key id in it.
+local function authorization(headers)
+  for name, field in pairs(headers) do
     if type(field) == "table" then name, field = field[1], field[2] end
     if name:lower() == "authorization" then
-      out.key = secret.reveal(field):match "Credential=([^/]+)" or ""
+      local text = secret.reveal(field)
+      local id = text:match "^AWS4%-.*Credential=([^/]+)"
+      return not id and text or nil, id or ""
     end
   end
+  return nil, ""
+end
+
+local function shown(req)
+  local out = { method = req.method or "GET", url = req.url }
+  out.authorization, out.key = authorization(req.headers)
   local body = req.body and secret.reveal(req.body) or ""
   for name, field in body:gmatch "([^&=]+)=([^&]*)" do
-    if name == "Action" or name == "RoleArn" or name == "ExternalId" or name == "DurationSeconds"
-    then
+    if SHOWN[name] then
       out[name] = field:gsub("%%(%x%x)", function (hex) return string.char(tonumber(hex, 16)) end)
     end
   end
+  -- Each program has a name of its own where none is given.
+  if (out.RoleSessionName or ""):find "^rtl%-" then out.RoleSessionName = nil end
   return out
 end
 

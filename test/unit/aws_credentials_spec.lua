@@ -537,6 +537,78 @@ describe("kept credentials", function ()
     assert.equal("A", provider:get().access_key_id)
   end)
 
+  -- A provider whose keys live for `life` seconds and take a second to fetch, and the ids that a
+  -- hundred tasks get when `left` seconds of the first ones are left.
+  local function hundred(life, seconds_left)
+    local count = 0
+    local provider = credentials.new(function ()
+      count = count + 1
+      if count > 1 then task.sleep(1) end
+      return keys(("K%d"):format(count), fake.now + life)
+    end)
+    assert.equal("K1", provider:get().access_key_id)
+    fake.now = life - seconds_left
+    local list, seen = {}, {}
+    for i = 1, 100 do list[i] = i end
+    task.run(function ()
+      task.map(list, function ()
+        local id = provider:get().access_key_id
+        seen[id] = (seen[id] or 0) + 1
+      end)
+    end)
+    return seen, count
+  end
+
+  it("are fetched once for a hundred tasks, and these wait only when they must", function ()
+    for _, case in ipairs {
+      { 3600, 901, { K1 = 100 }, 1 }, -- not yet
+      { 3600, 899, { K1 = 99, K2 = 1 }, 2 }, -- one task fetches, the others go on
+      { 3600, 599, { K2 = 100 }, 2 }, -- all wait
+      { 3600, -1, { K2 = 100 }, 2 }, -- too late: all wait
+      { 900, 301, { K1 = 100 }, 1 }, -- short sessions are not fetched all the time
+      { 900, 299, { K1 = 99, K2 = 1 }, 2 },
+      { 900, 199, { K2 = 100 }, 2 },
+    } do
+      fake.now = 0
+      local seen, count = hundred(case[1], case[2])
+      assert.same({ case[3], case[4] }, { seen, count }, ("%d, %d"):format(case[1], case[2]))
+    end
+  end)
+
+  it("that a person gave a code for are replaced as late as can be", function ()
+    local count = 0
+    local provider = credentials.new(function ()
+      count = count + 1
+      local creds = keys(("K%d"):format(count), fake.now + 3600)
+      creds.asked = true
+      return creds
+    end)
+    for _, case in ipairs { { 0, "K1" }, { 3500, "K1" }, { 3541, "K2" }, { 7000, "K2" } } do
+      fake.now = case[1]
+      assert.equal(case[2], provider:get().access_key_id)
+    end
+    assert.equal(2, count)
+  end)
+
+  it("that have ended when they come are refused, with what to do", function ()
+    local provider = credentials.new(function () return keys("A", -1) end)
+    local none, e = provider:get()
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-012", e.code)
+    assert.matches("run the same command again", e.hint, 1, true)
+  end)
+
+  it("that the service called ended are not taken from their source again", function ()
+    local id = "A"
+    local provider = credentials.new(function () return keys(id) end)
+    provider:expire(provider:get())
+    local none, e = provider:get()
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-012", e.code)
+    id = "B"
+    assert.equal("B", provider:get().access_key_id)
+  end)
+
   it("are replaced ten minutes before they end, and serve on when that fails", function ()
     local next_keys = keys("A", 3600)
     local count = 0
@@ -546,7 +618,7 @@ describe("kept credentials", function ()
       return next_keys
     end)
     assert.equal("A", provider:get().access_key_id)
-    fake.now = 2900
+    fake.now = 2600
     assert.equal("A", provider:get().access_key_id)
     assert.equal(1, count)
     fake.now, next_keys = 3100, nil

@@ -137,13 +137,21 @@ function M.misuse(message)
   error(message, info and level or 1)
 end
 
---- Raises when `params` does not fit the operation: unknown, missing or wrong members, named by
--- their path ("LaunchTemplateData.NetworkInterfaces[1].Groups").
-function M.parameters(op, params)
+--- What is wrong with the parameters of an operation: {at = path, text} of the first unknown,
+-- missing or wrong member ("LaunchTemplateData.NetworkInterfaces[1].Groups"); nil when they fit.
+function M.problem(op, params)
   local good, failure = pcall(check, "", op.input, params)
-  if good then return end
+  if good then return nil end
   if type(failure) ~= "table" then error(failure, 0) end
-  M.misuse(("bad argument #1 to '%s' (%s: %s)"):format(op.key, failure.at, failure.text))
+  return failure
+end
+
+--- Raises when `params` does not fit the operation.
+function M.parameters(op, params)
+  local problem = M.problem(op, params)
+  if problem then
+    M.misuse(("bad argument #1 to '%s' (%s: %s)"):format(op.key, problem.at, problem.text))
+  end
 end
 
 return M

@@ -99,15 +99,16 @@ end
 -- "retry" (again after a wait), "now" (again at once, the cause is mended), or nil (final).
 local function judge(self, call, e, seen)
   call.unsure = call.unsure or is_ambiguous(e)
-  if errors.expired(e) and seen.creds and not call.refreshed then
-    call.refreshed = true
-    self.credentials:expire(seen.creds)
-    return "now"
-  end
+  -- The clock first: keys look as if they had ended, too, when it is late.
   local skewed = errors.skewed(e)
   if skewed and not call.corrected
       and (seen.skew or 0) >= (skewed == "sure" and 1 or SKEW_CERTAIN) then
     call.corrected = true
+    return "now"
+  end
+  if errors.expired(e) and seen.creds and not call.refreshed then
+    call.refreshed = true
+    self.credentials:expire(seen.creds)
     return "now"
   end
   if call.once and call.unsure then return nil end

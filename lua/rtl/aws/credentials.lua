@@ -16,28 +16,67 @@ local M = {}
 local provider = { __name = "rtl.aws.credentials" }
 provider.__index = provider
 
--- Seconds before expiry from which new credentials are fetched. Should that fail, the old ones
--- serve until they end.
-local EARLY = 600
+-- Keys are fetched anew from a while before their end: for sessions of an hour and more from 15
+-- minutes, when one task does it and the others go on, and from 10 minutes all wait for it; for
+-- short sessions that much less. Should it fail, the old keys serve until they end.
+local EARLIEST, LATEST = 900, 300
+
+-- A person is asked as late as can be.
+local ASKED = 60
+
+-- Seconds between two attempts while the old keys still hold.
+local PATIENCE = 60
 
 local function left(creds)
   return creds.expires and creds.expires - clock.utc() or math.huge
+end
+
+local function serves(creds)
+  return creds ~= nil and (left(creds) > 0 or creds.lasting == true)
+end
+
+-- Gives new credentials their times: `early` and `insist`, in seconds before their end.
+local function timed(creds)
+  local early = math.max(LATEST, math.min(EARLIEST, left(creds) / 3))
+  creds.early = creds.asked and ASKED or early
+  creds.insist = creds.asked and ASKED or early * 2 / 3
+  return creds
+end
+
+local function ended(creds)
+  local of_environment = creds.source == "environment"
+  return err.fail {
+    code = "RTL-CRED-012", message = "the keys from " .. creds.source .. " have ended",
+    hint = (of_environment and "put new ones into the environment" or "bring new ones")
+      .. ", then run the same command again: it goes on where this one stopped",
+    renewable = not of_environment,
+  }
+end
+
+-- What the source gives: credentials that serve | nil, err. Those that the service called ended
+-- don't.
+local function fetch(self)
+  local creds, failure = self.source()
+  if not creds then return nil, failure end
+  local same = creds.access_key_id == self.refused and not creds.lasting
+  if same or not serves(creds) then return ended(creds) end
+  return timed(creds)
 end
 
 -- Fetches, and hands the outcome to all tasks that wait for it.
 local function refresh(self)
   local future = task.future()
   self.pending = future
-  local ended = false
+  local over = false
   local _ <close> = setmetatable({}, { __close = function ()
     self.pending = nil
-    if not ended then future:set(nil) end -- cancelled: a waiting task fetches itself
+    if not over then future:set(nil) end -- cancelled: a waiting task fetches itself
   end })
-  local creds, failure = self.fetch()
-  ended = true
+  local creds, failure = fetch(self)
+  over = true
   if creds then
     self.current, failure = creds, nil
-  elseif not self.current or (left(self.current) <= 0 and not self.current.lasting) then
+  elseif not serves(self.current) then
     self.current = nil
   end
   future:set(failure)
@@ -49,28 +88,28 @@ end
 function provider:get()
   while true do
     local creds = self.current
-    if creds and left(creds) > EARLY then return creds end
+    if creds and left(creds) > creds.early then return creds end
     if not self.pending then
-      if creds and self.retry_at and clock.mono() < self.retry_at
-        and (left(creds) > 0 or creds.lasting) then
-        return creds
-      end
-      self.retry_at = clock.mono() + 60
+      if serves(creds) and self.retry_at and clock.mono() < self.retry_at then return creds end
+      self.retry_at = clock.mono() + PATIENCE
       return refresh(self)
     end
+    if creds and left(creds) > creds.insist then return creds end
     local failure = self.pending:get()
     if failure and not self.current then return nil, failure end
   end
 end
 
---- provider:expire(creds): the service says that these have expired; the next get() fetches anew.
+--- provider:expire(creds): the service says that these have ended; the next get() fetches anew.
 function provider:expire(creds)
-  if self.current == creds then self.current, self.retry_at = nil, nil end
+  if self.current ~= creds then return end
+  self.refused, self.current, self.retry_at = creds.access_key_id, nil, nil
 end
 
---- A provider around `fetch` → credentials | nil, err.
-function M.new(fetch)
-  return setmetatable({ fetch = fetch }, provider)
+--- A provider around `source` → credentials | nil, err. Credentials may have `lasting` (they serve
+-- on after their end while there are no others) and `asked` (a person gave a code for them).
+function M.new(source)
+  return setmetatable({ source = source }, provider)
 end
 
 --- A provider of fixed keys: {access_key_id, secret_access_key, session_token} (text or secrets).

@@ -1,6 +1,7 @@
 --- AWS: sessions, clients and the token of an EKS cluster.
 
 local clock = require "rtl.clock"
+local check = require "rtl.aws.check"
 local client = require "rtl.aws.client"
 local configured = require "rtl.aws.configured"
 local credentials = require "rtl.aws.credentials"
@@ -55,6 +56,19 @@ local function new_client(self, service, region, creds, url)
   })
 end
 
+-- Calls an operation with what a person wrote into a profile: what does not fit is that profile's
+-- fault, and no misuse of ours.
+local function call_for(profile_of, service_client, operation, params)
+  local problem = check.problem(model.service(service_client.service.name).ops[operation], params)
+  if problem then
+    return err.fail {
+      code = "RTL-CRED-006",
+      message = ("%s: %s: %s"):format(profile_of, problem.at, problem.text),
+    }
+  end
+  return service_client:call(operation, params)
+end
+
 -- Assumes a role for the chain: with keys, or unsigned with a web identity token.
 local function assume(self, role)
   local sts = new_client(self, "sts", role.region or self.region,
@@ -70,7 +84,7 @@ local function assume(self, role)
     params.ExternalId = role.external_id
     params.SerialNumber, params.TokenCode = role.mfa_serial, role.mfa_code
   end
-  local answer, failure = sts:call(operation, params)
+  local answer, failure = call_for(role.source, sts, operation, params)
   if not answer then return nil, failure end
   local keys = answer.Credentials
   return {
@@ -82,9 +96,9 @@ end
 -- The keys of a role for the token of an SSO login.
 local function sso(self, role)
   local portal = new_client(self, "sso", role.region, nil, self.endpoint)
-  local answer, failure = portal:get_role_credentials {
+  local answer, failure = call_for(role.source, portal, "get_role_credentials", {
     accessToken = role.token, accountId = role.account, roleName = role.role,
-  }
+  })
   if not answer then return nil, failure end
   local keys = answer.roleCredentials
   return {

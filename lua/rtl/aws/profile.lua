@@ -7,7 +7,11 @@ local secret = require "rtl.native.secret"
 
 local M = {}
 
-local SECRET = { aws_secret_access_key = true, aws_session_token = true }
+local SECRET = { aws_secret_access_key = true, aws_session_token = true, aws_security_token = true }
+
+-- What makes a pair of keys: it is taken from one file, never from both.
+local KEYS = { "aws_access_key_id", "aws_secret_access_key", "aws_session_token",
+  "aws_security_token" }
 
 local function trim(text)
   return (text:gsub("^%s+", ""):gsub("%s+$", ""))
@@ -48,15 +52,16 @@ local function malformed(path, number, why)
 end
 
 -- Continuation lines: a group of sub-keys under `key =`, or more lines of its value.
-local function continue(section, key, line)
-  local text = trim(line)
+local function continue(section, key, text)
   local value = section[key]
   local sub, rest = text:match "^([^=%s]+)%s*=%s*(.*)$"
   if (value == "" or type(value) == "table") and sub then
     if value == "" then section[key] = {} end
     section[key][sub:lower()] = without_comment(rest)
+  elseif secret.is(value) then
+    section[key] = secret.join(value, "\n", text)
   elseif type(value) == "string" then
-    section[key] = value .. "\n" .. text
+    store(section, key, value .. "\n" .. text)
   end
 end
 
@@ -82,32 +87,35 @@ local function header_line(state, line)
   return true
 end
 
+-- `key = value`; botocore reads `key: value`, too.
 local function value_line(state, line)
-  local key, text = line:match "^([^=]-)%s*=%s*(.*)$"
+  local key, text = line:match "^([^=:]-)%s*[=:]%s*(.*)$"
   if not key or key == "" then return false end
   state.key = trim(key):lower()
   store(state.section, state.key, without_comment(text))
   return true
 end
 
+-- A line that is indented deeper than the setting before it goes on with that setting.
 local function read_line(state, line, number, path)
-  if line:match "^[#;]" or not line:find "%S" then return true end
-  if line:match "^%s" and state.section and state.key then
-    if not trim(line):match "^[#;]" then continue(state.section, state.key, line) end
+  local indent, text = line:match "^(%s*)(.-)%s*$"
+  if text == "" or text:find "^[#;]" then return true end
+  if state.key and #indent > state.indent then
+    continue(state.section, state.key, text)
     return true
   end
-  line = trim(line)
-  if line:sub(1, 1) == "[" then
-    if header_line(state, line) then return true end
+  state.indent = #indent
+  if text:sub(1, 1) == "[" then
+    if header_line(state, text) then return true end
     return malformed(path, number, "a section has no end")
   end
   if not state.section then return malformed(path, number, "a setting before any section") end
-  if value_line(state, line) then return true end
+  if value_line(state, text) then return true end
   return malformed(path, number, "neither [section] nor key = value")
 end
 
 local function empty()
-  return { profile = {}, services = {}, ["sso-session"] = {} }
+  return { profile = {}, services = {}, ["sso-session"] = {}, in_credentials = {} }
 end
 
 --- Parses the text of a file. `is_config`: sections need the word `profile` before their name.
@@ -115,6 +123,7 @@ end
 function M.parse(text, is_config, path)
   local state = { found = empty(), is_config = is_config }
   local number = 0
+  text = text:gsub("^\u{FEFF}", "") -- a byte order mark, which editors of Windows write
   for line in (text .. "\n"):gmatch "([^\n]*)\n" do
     number = number + 1
     local good, failure = read_line(state, line:gsub("\r$", ""), number, path or "file")
@@ -128,8 +137,10 @@ local function present(name)
   return text ~= nil and text ~= "" and text or nil
 end
 
+-- A path with `~`, $NAME and ${NAME} filled in; an unknown variable stays as it is written.
 local function at_home(path)
   local home = present "HOME" or ""
+  path = path:gsub("%$([%w_]+)", process.getenv):gsub("%${([%w_]+)}", process.getenv)
   return (path:gsub("^~%f[/\0]", (home:gsub("%%", "%%%%"))))
 end
 
@@ -144,17 +155,23 @@ local function read(path, is_config)
   return M.parse(text, is_config, path)
 end
 
--- The credentials file wins over the config file, key by key.
+-- The credentials file wins over the config file, key by key, but for the pair of keys.
 local function merge(config, credentials)
   for name, section in pairs(credentials.profile) do
-    config.profile[name] = config.profile[name] or {}
-    for key, text in pairs(section) do config.profile[name][key] = text end
+    local merged = config.profile[name] or {}
+    local owner = section.aws_access_key_id and section or merged
+    local pair = {}
+    for _, key in ipairs(KEYS) do pair[key] = owner[key] end
+    for key, text in pairs(section) do merged[key] = text end
+    for _, key in ipairs(KEYS) do merged[key] = pair[key] end
+    config.profile[name], config.in_credentials[name] = merged, owner == section
   end
   return config
 end
 
 --- Reads both files (AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE or their places in ~/.aws).
--- Returns all sections as M.parse does, or nil and an error for a malformed file.
+-- Returns all sections as M.parse does, with in_credentials = {name → whether the profile's keys
+-- lie in the credentials file}; nil and an error for a malformed file.
 function M.load()
   local config, failure = read(location("AWS_CONFIG_FILE", "~/.aws/config"), true)
   if not config then return nil, failure end

@@ -41,12 +41,9 @@ end
 --- AWS_ACCESS_KEY_ID and its companions. An empty variable is an unset one.
 function M.environment()
   local id, key = variable "AWS_ACCESS_KEY_ID", variable "AWS_SECRET_ACCESS_KEY"
-  if not id and not key then return nil end
-  if not id or not key then
-    return err.fail {
-      code = "RTL-CRED-003",
-      message = (id and "AWS_SECRET_ACCESS_KEY" or "AWS_ACCESS_KEY_ID") .. " is not set",
-    }
+  if not id then return nil end
+  if not key then
+    return err.fail { code = "RTL-CRED-003", message = "AWS_SECRET_ACCESS_KEY is not set" }
   end
   local expires, failure = end_of(variable "AWS_CREDENTIAL_EXPIRATION",
     "environment (AWS_CREDENTIAL_EXPIRATION)")
@@ -85,21 +82,19 @@ local function from_document(document, token, source)
   }
 end
 
--- A command line as words: quotes and backslashes as in a shell, but no shell is run.
+-- A command line as words: quotes and backslashes as in a shell, but no shell is run. nil when
+-- something is opened and not closed.
 local function split_words(line)
   local words, word, quote, i = {}, nil, nil, 1
   while i <= #line do
     local c = line:sub(i, i)
-    if quote then
-      if c == quote then quote = nil
-      elseif c == "\\" and quote == '"' then
-        i = i + 1
-        word = word .. line:sub(i, i)
-      else word = word .. c end
-    elseif c == '"' or c == "'" then quote, word = c, word or ""
-    elseif c == "\\" then
+    if c == "\\" and quote ~= "'" then
       i = i + 1
+      if i > #line then return nil end
       word = (word or "") .. line:sub(i, i)
+    elseif quote then
+      if c == quote then quote = nil else word = word .. c end
+    elseif c == '"' or c == "'" then quote, word = c, word or ""
     elseif c:find "%s" then
       words[#words + 1] = word
       word = nil
@@ -107,26 +102,35 @@ local function split_words(line)
     i = i + 1
   end
   words[#words + 1] = word
-  return words
+  return not quote and words or nil
+end
+
+local function process_failed(source, why, cause)
+  return err.fail {
+    code = "RTL-CRED-005", message = ("credential_process of %s %s"):format(source, why),
+    cause = cause,
+  }
+end
+
+local function how_it_ended(done)
+  local said = (done.stderr or ""):match "%S[^\n]*"
+  return ("ended with %s%s"):format(done.status or "signal " .. tostring(done.signal),
+    said and ": " .. said:sub(1, 200) or "")
 end
 
 local function from_process(command, source)
-  local done, failure = process.run { argv = split_words(command), timeout = 60 }
-  if not done then return nil, failure end
-  if done.status ~= 0 then
-    return err.fail {
-      code = "RTL-CRED-005", message = ("credential_process ended with %s"):format(
-        done.status or "signal " .. tostring(done.signal)),
-      excerpt = (done.stderr or ""):sub(1, 300),
-    }
+  local words = split_words(command)
+  if not words or not words[1] then
+    return process_failed(source, "is no command line: a quote in it has no end")
   end
+  local done, failure = process.run { argv = words, timeout = 60 }
+  if not done then return process_failed(source, "could not be run", failure) end
+  if done.status ~= 0 then return process_failed(source, how_it_ended(done)) end
   local document = json.decode(done.stdout, SECRETS)
   if type(document) ~= "table" or document.Version ~= 1 then
-    return err.fail {
-      code = "RTL-CRED-005", message = "credential_process did not print a Version 1 document",
-    }
+    return process_failed(source, "did not print a Version 1 document")
   end
-  return from_document(document, "SessionToken", source)
+  return from_document(document, "SessionToken", source .. " (process)")
 end
 
 local function static_of(profile, source)
@@ -139,7 +143,7 @@ local function static_of(profile, source)
   return {
     access_key_id = profile.aws_access_key_id, source = source,
     secret_access_key = hidden(profile.aws_secret_access_key),
-    session_token = hidden(profile.aws_session_token),
+    session_token = hidden(profile.aws_session_token or profile.aws_security_token),
   }
 end
 
@@ -149,9 +153,23 @@ local function token_of_file(path)
   return secret.new((token:gsub("%s+$", "")))
 end
 
+-- What the profile says itself about the place of its login must be what its session says.
+local function contradiction(name, profile, session)
+  for _, key in ipairs { "sso_region", "sso_start_url" } do
+    if session and profile[key] and session[key] and profile[key] ~= session[key] then
+      return err.new {
+        code = "RTL-CRED-008", message = ("profile %s and its sso-session differ in %s"):format(
+          name, key), hint = "take it out of the profile",
+      }
+    end
+  end
+end
+
 local function with_sso(options, name, profile, source)
   local session = profile.sso_session and options.profiles["sso-session"][profile.sso_session]
   local place = session or profile
+  local problem = contradiction(name, profile, session)
+  if problem then return nil, problem end
   if not place.sso_start_url or not place.sso_region or not profile.sso_role_name
     or not profile.sso_account_id or (profile.sso_session and not session) then
     return err.fail {
@@ -243,6 +261,12 @@ local function mfa_code(options, name, serial)
 end
 
 local function with_role(options, name, profile, visited)
+  local duration = math.tointeger(tonumber(profile.duration_seconds))
+  if profile.duration_seconds and not duration then
+    return err.fail { code = "RTL-CRED-006",
+      message = ("profile %s: duration_seconds '%s' is no number of seconds"):format(name,
+        profile.duration_seconds) }
+  end
   local source, failure = source_of(options, name, profile, visited)
   if not source then return nil, failure end
   local code
@@ -252,7 +276,7 @@ local function with_role(options, name, profile, visited)
   end
   return options.assume {
     role_arn = profile.role_arn, session_name = profile.role_session_name,
-    external_id = profile.external_id, duration = tonumber(profile.duration_seconds),
+    external_id = profile.external_id, duration = duration,
     mfa_serial = profile.mfa_serial, mfa_code = code,
     region = profile.region, credentials = source, source = "profile " .. name .. " (role)",
   }
@@ -264,6 +288,14 @@ local function unknown_profile(options, name)
   return err.fail {
     code = "RTL-CRED-008", message = "no profile '" .. name .. "'" .. nearest.hint(name, names),
     hint = "in the config file it is written [profile " .. name .. "]",
+  }
+end
+
+local function no_credentials(source, profile)
+  return err.fail {
+    code = "RTL-CRED-008", message = source .. " holds no credentials that rtl can use",
+    hint = profile.login_session and "it logs in by `aws login`: bring its keys by `eval $(aws "
+      .. "configure export-credentials --format env --" .. source .. ")`" or nil,
   }
 end
 
@@ -279,16 +311,14 @@ function resolve(options, name, visited)
     return with_web_identity(options, profile, source .. " (web identity)")
   elseif profile.role_arn and not (profile.aws_access_key_id and next(visited, next(visited))) then
     return with_role(options, name, profile, visited)
+  elseif profile.sso_account_id or profile.sso_role_name then
+    return with_sso(options, name, profile, source)
+  elseif profile.credential_process and not options.profiles.in_credentials[name] then
+    return from_process(profile.credential_process, source)
   elseif profile.aws_access_key_id then
     return static_of(profile, source)
-  elseif profile.sso_account_id then
-    return with_sso(options, name, profile, source)
-  elseif profile.credential_process then
-    return from_process(profile.credential_process, source .. " (process)")
   end
-  return err.fail {
-    code = "RTL-CRED-008", message = source .. " holds no credentials that rtl can use",
-  }
+  return no_credentials(source, profile)
 end
 
 --- The profile of options (see rtl.aws.credentials.chain).
@@ -297,16 +327,21 @@ function M.profile(options)
   if not options.chosen then
     -- Nobody asked for the default profile: it may be absent, or hold a region only.
     local usable = profile and (profile.role_arn or profile.aws_access_key_id
-      or profile.credential_process or profile.sso_account_id)
+      or profile.credential_process or profile.sso_account_id or profile.sso_role_name
+      or profile.login_session)
     if not usable then return nil end
   end
   return resolve(options, options.profile, {})
 end
 
-local LOOPBACK = {
-  ["127.0.0.1"] = true, localhost = true, ["::1"] = true, ["169.254.170.2"] = true,
-  ["169.254.170.23"] = true, ["fd00:ec2::23"] = true,
+local LOCAL = {
+  localhost = true, ["::1"] = true, ["169.254.170.2"] = true, ["169.254.170.23"] = true,
+  ["fd00:ec2::23"] = true,
 }
+
+local function is_local(host)
+  return LOCAL[host] or host:find "^127%.%d+%.%d+%.%d+$" ~= nil
+end
 
 local function container_url()
   local relative = variable "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"
@@ -315,7 +350,7 @@ local function container_url()
   if not full then return nil end
   local scheme, host = full:match "^(%a+)://%[([%x:]+)%]"
   if not scheme then scheme, host = full:match "^(%a+)://([^:/?]+)" end
-  if scheme == "https" or (scheme == "http" and LOOPBACK[host]) then return full end
+  if scheme == "https" or (scheme == "http" and is_local(host)) then return full end
   return err.fail {
     code = "RTL-CRED-009", message = "AWS_CONTAINER_CREDENTIALS_FULL_URI must be https or local",
   }

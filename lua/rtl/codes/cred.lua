@@ -50,6 +50,11 @@ return {
     cause = "The connection stands but the token does not come: its hop limit is 1 in a container.",
     next = "Set HttpPutResponseHopLimit to 2 in the instance's metadata options.",
   },
+  ["RTL-CRED-012"] = {
+    title = "The keys have ended",
+    cause = "Temporary keys stand in a file or variable, and AWS or their date calls them over.",
+    next = "Bring new ones to the same place, then run the same command again: it goes on.",
+  },
   ["RTL-CRED-009"] = {
     title = "The container's credentials service can't be used",
     cause = "Its address is not local or https, its token is broken, or it refused.",
