@@ -40,9 +40,9 @@ local function written(setting, profile)
 end
 
 --- read(profile) → {attempts = integer|nil, mode = "legacy|standard|adaptive"|nil,
--- fips = bool|nil, dual = bool|nil}, or nil and RTL-AWS-007. `profile` is the profile's table or nil; the environment
--- wins. A word that means nothing is an error, where some SDKs take it for false: a FIPS endpoint
--- that was asked for must not quietly become another.
+-- fips = bool|nil, dual = bool|nil}, or nil and RTL-AWS-007. `profile` is the profile's table or
+-- nil; the environment wins. A word that means nothing is an error, where some SDKs take it for
+-- false: a FIPS endpoint that was asked for must not quietly become another.
 function M.read(profile)
   local found = {}
   for _, setting in ipairs(SETTINGS) do
