@@ -360,6 +360,15 @@ function M.sleep(seconds)
   check(task)
 end
 
+--- Calls `f()`, which must not wait, in `seconds`, unless the value that this returns (a `<close>`
+-- one) is closed before.
+function M.after(seconds, f)
+  check_seconds(seconds, 1, "after")
+  check_function(f, 2, "after")
+  local timer = timers.set(clock.mono() + seconds, f)
+  return setmetatable({}, { __close = function () timers.clear(timer) end })
+end
+
 local function leave_timed(task, scope, seconds, ok, ...)
   leave_scope(task, scope)
   if ok then return ... end

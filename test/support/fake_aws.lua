@@ -12,9 +12,9 @@ M.KEYS = {
   access_key_id = "AKIDEXAMPLE", secret_access_key = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
 }
 
---- Installs the fakes. `answers` is an array of {status, body, headers} | {err} | function(req)
--- that is used up in order. Returns a table with `requests`, `clock` (seconds since the start) and
--- `restore`, to be called at the end.
+--- Installs the fakes. `answers` is an array of {status, body, headers}, {status, headers, read,
+-- close}, {err} or function(req) that gives one; it is used up in order. Returns a table with
+-- `requests`, `clock` (seconds since the start) and `restore`, to be called at the end.
 function M.install(answers, start)
   local fake = { requests = {}, answers = answers or {}, now = 0, start = start or 1440938160 }
   local former_wire = wire.use {
@@ -26,7 +26,10 @@ function M.install(answers, start)
       if answer.err then return nil, answer.err end
       local headers = {}
       for name, value in pairs(answer.headers or {}) do headers[#headers + 1] = { name, value } end
-      return { status = answer.status or 200, headers = headers, body = answer.body or "" }
+      return {
+        status = answer.status or 200, headers = headers, body = answer.body or "",
+        read = answer.read, close = answer.close,
+      }
     end,
     connect = function () error "no connections here" end,
     describe = function () return { name = "fake" } end,

@@ -9,7 +9,8 @@ Prints its port, serves until its standard input ends. Each connection is a thre
   /bomb/N                                        N MiB of zeros, as gzip
   /stream/N[?chunk=C]                            N chunks without an end in sight: chunked, C bytes each
   /drip/N?pause=S                                N single bytes, S seconds apart
-  /count/K                                       how often name=K was executed
+  /count/K                                       how often name=K was executed; K = connections: how
+                                                 many were taken
   /hold                                          reads the request, never answers
   /websocket...                                  see websocket()
 
@@ -181,7 +182,7 @@ def serve_one(conn):
             conn.sock.sendall(b"z")
     elif path.startswith("/count/"):
         conn.sock.sendall(answer(str(counts.get(word, 0)).encode()))
-    elif path == "/hold":
+    elif path == "/hold" or path.startswith("/hold/"):
         conn.end("hang")
     else:
         conn.sock.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone")
@@ -366,6 +367,7 @@ def main():
     def accept():
         while not options.mute:
             sock, _ = listener.accept()
+            counts["connections"] = counts.get("connections", 0) + 1
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=handle, args=(sock, context, options), daemon=True).start()
 

@@ -5,6 +5,7 @@ local entropy = require "rtl.entropy"
 local err = require "rtl.err"
 local fake_aws = require "test.support.fake_aws"
 local secret = require "rtl.native.secret"
+local task = require "rtl.task"
 local value = require "rtl.aws.value"
 
 local fake, undo
@@ -337,6 +338,85 @@ describe("an AWS client", function ()
     } } }
     ec2:describe_vpcs {}
     assert.equal(fake.start, clock.utc())
+  end)
+
+  it("gives up an attempt that stays silent: reads soon, writes late", function ()
+    local silent = err.new { code = "RTL-NET-006", message = "nothing moved", retryable = true }
+    local function asked(service, operation, params, options)
+      fake.requests = {}
+      fake.answers = { { err = silent }, { err = silent }, { err = silent } }
+      local _, e = client(service, options):call(operation, params)
+      assert.equal("RTL-NET-006", e.code)
+      assert.equal(#fake.requests, e.attempts)
+      local req = fake.requests[1]
+      return { req.idle, req.connect_timeout, req.timeout }, #fake.requests
+    end
+    local seconds, attempts = asked("ec2", "describe_vpcs", {})
+    assert.same({ 20, 10, 300 }, seconds)
+    assert.equal(3, attempts)
+    assert.is_true(3 * seconds[1] + fake.now < 65, fake.now)
+    assert.same({ 20, 10, 300 }, asked("sts", "assume_role",
+      { RoleArn = "arn:aws:iam::123456789012:role/r", RoleSessionName = "ss" }))
+    assert.same({ 60, 10, 300 }, asked("ec2", "create_subnet", { VpcId = "v" }))
+    assert.same({ 20, 10 }, asked("s3", "get_object", { Bucket = "b", Key = "k" }))
+    assert.same({ 2, 1, 300 },
+      asked("ec2", "describe_vpcs", {}, { timeouts = { reads = 2, connect = 1 } }))
+  end)
+
+  it("tells that a service does not answer", function ()
+    local told = {}
+    local ec2 = client("ec2", { notice = function (text) told[#told + 1] = text end })
+    local function after(seconds)
+      return function ()
+        task.sleep(seconds)
+        return VPCS
+      end
+    end
+    fake.answers = { after(9), after(15), after(1) }
+    for _ = 1, 3 do assert.is_table(ec2:describe_vpcs {}) end
+    assert.same({ "ec2:DescribeVpcs: no answer from ec2.us-east-1.amazonaws.com for 10 s "
+      .. "(given up after 20, then asked again or failed)" }, told)
+    assert.equal(0, task.live().timers)
+  end)
+
+  it("gives data as a stream, as it is stored", function ()
+    local closed = 0
+    local function body(parts)
+      return function (req)
+        assert.is_true(req.stream)
+        assert.is_false(req.gzip)
+        return {
+          headers = { ETag = '"e"', ["Content-Length"] = "6" }, close = function ()
+            closed = closed + 1
+          end,
+          read = function ()
+            local part = table.remove(parts, 1)
+            if part == false then return nil, err.new { code = "RTL-NET-009", message = "cut" } end
+            return part
+          end,
+        }
+      end
+    end
+    local s3 = client "s3"
+    fake.answers = { body { "abc", "def" }, body { "abc", false } }
+    local answer = assert(s3:get_object({ Bucket = "b", Key = "k" }, { stream = true }))
+    assert.same({ 6, '"e"' }, { answer.ContentLength, answer.ETag })
+    assert.same({ "abc", "def" }, { answer.Body:read(), answer.Body:read() })
+    assert.is_nil(answer.Body:read())
+    assert.equal(1, closed)
+    answer = assert(s3:get_object({ Bucket = "b", Key = "k" }, { stream = true }))
+    assert.equal("abc", answer.Body:read())
+    local none, e = answer.Body:read()
+    assert.is_nil(none)
+    assert.equal("RTL-NET-009", e.code)
+    fake.answers = { { status = 404,
+      body = "<Error><Code>NoSuchKey</Code><Message>m</Message></Error>" } }
+    none, e = s3:get_object({ Bucket = "b", Key = "k" }, { stream = true })
+    assert.is_nil(none)
+    assert.is_true(aws.errors.not_found(e))
+    assert.error_matches(function ()
+      client("eks"):list_clusters({}, { stream = true })
+    end, "'list_clusters' has no body to stream")
   end)
 
   it("walks pages, collects them, and stops when they do not end", function ()

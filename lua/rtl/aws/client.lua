@@ -8,6 +8,7 @@ local endpoint = require "rtl.aws.endpoint"
 local entropy = require "rtl.entropy"
 local err = require "rtl.err"
 local errors = require "rtl.aws.errors"
+local limiter = require "rtl.aws.limiter"
 local model = require "rtl.aws.model"
 local nearest = require "rtl.nearest"
 local protocol = require "rtl.aws.protocol"
@@ -66,26 +67,93 @@ local function own(failure)
   return err.new(copy)
 end
 
--- One attempt: the answer's table, or nil and an error. `call` is {op, request, url, once}.
+-- Seconds of silence after which an attempt is given up. The SDKs wait for 60; a describe that
+-- takes a third of it will not come, and is asked again. A write may take its time: whether it took
+-- effect is unknown after that.
+local TIMEOUTS = { reads = 20, writes = 60, connect = 10, all = 300 }
+-- Seconds of silence after which a person is told.
+local UNEASY = 10
+
+local function is_quick(op)
+  return op.reads or op.service.name == "sts"
+end
+
+-- Data that a caller asked for as it is stored, of any size.
+local function is_data(op)
+  local payload = op.output_payload and op.output.by_name[op.output_payload]
+  return payload ~= nil and payload.shape.kind == "blob"
+end
+
+local function host_of(url)
+  return url:match "^%w+://([^/]*)"
+end
+
+-- Tells, in a while, that nothing has come yet.
+local function watch(self, call, silence)
+  return task.after(UNEASY, function ()
+    self.notice(("%s: no answer from %s for %g s (given up after %g, then asked again or failed)")
+      :format(call.op.action, host_of(call.url), UNEASY, silence))
+  end)
+end
+
+-- Signs a request and sends it: whoever waits for a turn signs after it. Returns the answer, or nil
+-- and an error, and when it left (see learn_skew).
+local function exchange(self, call, creds)
+  local op, request = call.op, call.request
+  local silence = is_quick(op) and self.timeouts.reads or self.timeouts.writes
+  local _ <close> = self.notice and silence > UNEASY and watch(self, call, silence) or nil
+  local started = now()
+  local res, lost = wire.request {
+    method = request.method, url = call.url, body = request.body, once = call.once,
+    headers = sign(self, op, request, call.url, creds), secret_body = op.secrets ~= nil,
+    tls = self.tls, gzip = not is_data(op), stream = call.stream, idle = silence,
+    timeout = not is_data(op) and self.timeouts.all or nil,
+    connect_timeout = self.timeouts.connect,
+  }
+  return res, lost, started
+end
+
+-- A refusal is read whole, also where the answer would have been a stream.
+local MAX_REFUSAL = 1 << 20
+
+local function read_refusal(res)
+  local parts, size = {}, 0
+  repeat
+    local bytes = res:read()
+    parts[#parts + 1] = bytes
+    size = size + (bytes and #bytes or 0)
+  until not bytes or size > MAX_REFUSAL
+  res:close()
+  res.body = table.concat(parts)
+end
+
+-- The answer's table; of a stream its payload is the open body, with read() and close().
+local function decoded(call, res)
+  if not call.stream then return protocol.decode(call.op, res) end
+  local out = protocol.decode_headers(call.op, res)
+  out[call.op.output_payload] = res
+  return out
+end
+
+-- One attempt: the answer's table, or nil and an error, and what was seen on the way. `call` is
+-- {op, request, url, once, stream}.
 local function send(self, call)
   local creds, failure
   if not call.op.unsigned then
     creds, failure = self.credentials:get()
     if not creds then return nil, own(failure) end
   end
-  local sent = now()
-  local res, lost = wire.request {
-    method = call.request.method, url = call.url, body = call.request.body, once = call.once,
-    headers = sign(self, call.op, call.request, call.url, creds),
-    secret_body = call.op.secrets ~= nil, tls = self.tls, gzip = true,
-  }
+  local res, lost, started = self.limiter:with(exchange, self, call, creds)
   if not res then return nil, lost, {} end
-  local seen = { skew = learn_skew(res, sent), creds = creds, headers = res.headers }
+  local seen = { skew = learn_skew(res, started), creds = creds, headers = res.headers }
   if res.status < 300 then
-    local out, unreadable = protocol.decode(call.op, res)
+    local out, unreadable = decoded(call, res)
     return out, unreadable, seen
   end
-  return nil, errors.classify(protocol.decode_error(call.op, res)), seen
+  if call.stream then read_refusal(res) end
+  local e = errors.classify(protocol.decode_error(call.op, res))
+  if e.throttled then self.limiter:throttled(started.mono) end
+  return nil, e, seen
 end
 
 -- Whether an error leaves open if a create took effect: the answer was lost or can't be read, or it
@@ -154,6 +222,7 @@ local function run(self, call)
       return out
     end
     local verdict = seen and judge(self, call, e, seen)
+    e.attempts = attempt
     if verdict == "retry" then
       spent = not self.bucket:ended(attempt, e) and self.bucket:take(e) or nil
       if not spent then return finish(self, call, e) end
@@ -183,19 +252,25 @@ end
 local function invoke(self, op, params, options)
   params = with_token(op, params or {})
   check.parameters(op, params)
+  if options and options.stream and not is_data(op) then
+    check.misuse(("'%s' has no body to stream"):format(op.key))
+  end
   if not self.endpoint then return finish(self, { op = op }, own(self.nowhere)) end
   local request = protocol.encode(op, params)
   local bucket = op.service.name == "s3" and params.Bucket or nil
   return run(self, {
     op = op, request = request, url = endpoint.url(self.endpoint, request, bucket),
     once = op.once or (options ~= nil and options.once == true),
+    stream = options ~= nil and options.stream == true,
   })
 end
 
---- client:call(operation, params[, {once=}]) → table | nil, err
+--- client:call(operation, params[, {once=, stream=}]) → table | nil, err
 -- Calls an operation by its snake_case name; `client:describe_vpcs{…}` is the same. Members are
 -- spelled as AWS does; a wrong one raises. `once = true` sends it at most once. After a failure,
--- `err.sent` says that the call may have taken effect.
+-- `err.sent` says that the call may have taken effect, `err.attempts` how often it was tried.
+-- `stream = true`, for data such as s3's get_object: the body (`answer.Body`) is not read yet; its
+-- read() gives bytes, nil at the end, or nil and an error; close() ends it.
 function client.call(self, key, params, options)
   return invoke(self, operation(self, key), params, options)
 end
@@ -292,11 +367,14 @@ function client.__tostring(self)
   return ("aws %s client (%s)"):format(self.service.name, self.region)
 end
 
---- client(service, {region=, credentials=, endpoint=, tls=, attempts=, mode=, variant=, profile=})
--- → client. `credentials` has get() → credentials | nil, err and expire(credentials)
--- (rtl.aws.credentials); `endpoint` is an URL that is used instead of AWS' own; `variant` is
--- {fips = bool, dual = bool}; `attempts` and `mode` as in rtl.aws.retry. Where AWS has no such
--- endpoint, each call fails with RTL-AWS-008.
+--- client(service, {region=, credentials=, …}) → client
+-- `credentials` has get() → credentials | nil, err and expire(credentials) (rtl.aws.credentials);
+-- `endpoint` is an URL that is used instead of AWS' own, `variant` {fips = bool, dual = bool}; where
+-- AWS has no such endpoint, each call fails with RTL-AWS-008. `profile`: the profile's table.
+-- `attempts` and `mode` as in rtl.aws.retry; `limiter` (rtl.aws.limiter) is shared by clients of one
+-- service; `tls` as in rtl.wire. `timeouts` are seconds: of silence for {reads = 20, writes = 60},
+-- to connect (10), and for all of an answer (300; not for data). `notice(text)` is told of a
+-- service that does not answer.
 function M.new(service, options)
   local svc = model.service(service)
   local url = options.endpoint or endpoint.configured(svc, options.profile)
@@ -304,7 +382,9 @@ function M.new(service, options)
   return setmetatable({
     service = svc, region = options.region, credentials = options.credentials,
     endpoint = place or false, nowhere = nowhere or false, tls = options.tls or {},
-    bucket = retry.new(options.attempts, options.mode),
+    bucket = retry.new(options.attempts, options.mode), notice = options.notice or false,
+    limiter = options.limiter or limiter.new(svc.limits),
+    timeouts = setmetatable(options.timeouts or {}, { __index = TIMEOUTS }),
   }, client)
 end
 

@@ -9,6 +9,7 @@ local crypto = require "rtl.native.crypto"
 local endpoint = require "rtl.aws.endpoint"
 local err = require "rtl.err"
 local errors = require "rtl.aws.errors"
+local limiter = require "rtl.aws.limiter"
 local model = require "rtl.aws.model"
 local process = require "rtl.process"
 local profiles = require "rtl.aws.profile"
@@ -23,7 +24,7 @@ M.errors = errors
 --- The names of the services that rtl speaks to, sorted.
 M.services = model.services
 
---- client(service, {region=, credentials=, endpoint=, tls=, attempts=, mode=, variant=}) → client
+--- client(service, {region=, credentials=, endpoint=, …}) → client (rtl.aws.client)
 -- A client without a session; `credentials` as rtl.aws.credentials makes them.
 M.client = client.new
 
@@ -48,11 +49,21 @@ local function tls_of(profile)
   return file and { ca_file = file } or nil
 end
 
+-- One limiter for all clients of a session that ask the same service in the same region.
+local function limiter_of(self, svc, region)
+  local place = endpoint.resolve(svc, region)
+  local key = svc.name .. " " .. place.region
+  self.limiters[key] = self.limiters[key] or limiter.new(svc.limits)
+  return self.limiters[key]
+end
+
 -- A client of the session's for `service`, with these credentials (nil: it signs nothing).
 local function new_client(self, service, region, creds, url)
   return client.new(service, {
     region = region, credentials = creds, endpoint = url, tls = self.tls, profile = self.settings,
     attempts = self.configured.attempts, mode = self.configured.mode, variant = self.configured,
+    limiter = limiter_of(self, model.service(service), region), timeouts = self.timeouts,
+    notice = self.notice,
   })
 end
 
@@ -148,11 +159,12 @@ local function settings_of(found, name)
   return settings
 end
 
---- session{region=, profile=, credentials=, endpoint=} → session | nil, err
+--- session{region=, profile=, credentials=, endpoint=, timeouts=, notice=} → session | nil, err
 -- Everything is optional: the region comes from the argument, AWS_REGION, AWS_DEFAULT_REGION, the
 -- profile or the instance's metadata; credentials from the chain of the SDKs (rtl.aws.credentials),
 -- or as a table {access_key_id, secret_access_key, session_token}. Nothing is sent yet, but to the
--- metadata when nobody else names a region.
+-- metadata when nobody else names a region. `timeouts` and `notice` (told of a service that does
+-- not answer) are those of M.client.
 function M.session(options)
   options = options or {}
   local found, failure = profiles.load()
@@ -178,7 +190,8 @@ function M.session(options)
   local self = setmetatable({
     region = region, region_source = source, partition = endpoint.partition(region),
     profile = settings and name or nil, settings = settings, tls = tls_of(settings),
-    configured = choices, endpoint = options.endpoint, clients = {},
+    configured = choices, endpoint = options.endpoint, clients = {}, limiters = {},
+    timeouts = options.timeouts, notice = options.notice,
   }, session)
   self.credentials = provider_of(self, options, found, name, chosen)
   return self

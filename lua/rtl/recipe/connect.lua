@@ -24,9 +24,9 @@ local function open_kubeconfig(values)
   }
 end
 
-local function session_of(values, region)
+local function session_of(values, region, notice)
   return aws.session {
-    region = region or values.region[1],
+    region = region or values.region[1], notice = notice,
     profile = values.profile ~= "" and values.profile or nil,
   }
 end
@@ -85,8 +85,8 @@ local function with_region(refused, region)
   return refused
 end
 
-local function open_aws(values, region)
-  local session, failure = session_of(values, region)
+local function open_aws(values, region, notice)
+  local session, failure = session_of(values, region, notice)
   if not session then return nil, failure end
   local identity, refused = session:identity()
   if not identity then return nil, with_region(refused, session.region) end
@@ -106,10 +106,11 @@ end
 
 --- Opens what the settings name. Returns {where = {partition, account, region, deployment}, who =
 -- text, aws = function (service[, options]) → client, k8s = function () → client | nil, err}, or
--- nil and an error. With a kubeconfig there is no aws. `region` overrides the settings' first one.
-function M.open(values, region)
+-- nil and an error. With a kubeconfig there is no aws. `region` overrides the settings' first one;
+-- `notice(text)` is told when AWS does not answer for a while.
+function M.open(values, region, notice)
   if values.kubeconfig ~= "" then return open_kubeconfig(values) end
-  return open_aws(values, region)
+  return open_aws(values, region, notice)
 end
 
 return M

@@ -49,7 +49,7 @@ function Run:connect()
   if rawget(self, "ctx") then return end
   local open = rawget(self, "open") or require("rtl.recipe.connect").open
   local link = failure.reading(function ()
-    return assert(open(self.settings, self.wanted_region))
+    return assert(open(self.settings, self.wanted_region, function (text) self:progress(text) end))
   end)
   local where = link.where
   self.region, self.who, self.link = where.region, link.who, link

@@ -96,15 +96,22 @@ local function decode_body(op, res)
   return json.decode(op.output, res.body, op.secrets)
 end
 
+--- What the headers of a good answer hold, as a table; its body is left alone.
+function M.decode_headers(op, res)
+  local out = {}
+  for _, member in ipairs(op.output.members) do
+    local text = member.where == "header" and res.headers[member.wire_out:lower()]
+    if text then out[member.name] = value.from_text(member.shape, text) end
+  end
+  return out
+end
+
 --- The table of a good answer (`res` as rtl.wire gives it), or nil and an error.
 function M.decode(op, res)
   if res.status < 200 then return nil, unreadable(res, "HTTP " .. res.status) end
   local out, failure, strange = decode_body(op, res)
   if not out then return nil, unreadable(res, failure, strange) end
-  for _, member in ipairs(op.output.members) do
-    local text = member.where == "header" and res.headers[member.wire_out:lower()]
-    if text then out[member.name] = value.from_text(member.shape, text) end
-  end
+  for name, field in pairs(M.decode_headers(op, res)) do out[name] = field end
   return out
 end
 
