@@ -78,12 +78,12 @@ describe("a limiter", function ()
     } do
       now = 0
       local s = service(row.holds, row.refill)
-      crowd(limiter.new(row.limits), s, 50, 300)
-      local rate, refused = s.between(60, 300)
+      crowd(limiter.new(row.limits), s, 50, 180)
+      local rate, refused = s.between(60, 180)
       assert.near(row.refill, rate, row.refill / 10)
-      local _, all = s.between(0, 300)
-      assert.is_true(refused / (240 * row.refill) <= row.refused, refused)
-      assert.is_true(all / (300 * row.refill) <= 2 * row.refused, all)
+      local _, all = s.between(0, 180)
+      assert.is_true(refused / (120 * row.refill) <= row.refused, refused)
+      assert.is_true(all / (180 * row.refill) <= 2 * row.refused, all)
       -- The same crowd without it is refused more often than not.
       now = 0
       local alone = service(row.holds, row.refill)
