@@ -290,9 +290,11 @@ case("groups resources and finds them by tag", function (t)
   assert.equal("rtl-demo", group.Name)
   assert.is_true(#t.ask("resource_groups", "list_groups", {}).GroupIdentifiers >= 1)
   if not t.with.lax then
-    local reservation = "arn:aws:ec2:us-east-1:1:capacity-reservation/cr-1"
-    local members = { Group = "rtl-demo", ResourceArns = { reservation } }
-    t.ask("resource_groups", "group_resources", members)
+    local held = t.ask("ec2", "create_capacity_reservation", { InstanceType = "g6.12xlarge",
+      InstancePlatform = "Linux/UNIX", InstanceCount = 1, AvailabilityZone = "us-east-1b",
+      InstanceMatchCriteria = "targeted" }).CapacityReservation
+    local members = { Group = "rtl-demo", ResourceArns = { held.CapacityReservationArn } }
+    assert.equal(1, #t.ask("resource_groups", "group_resources", members).Succeeded)
     assert.equal(1, #t.ask("resource_groups", "list_group_resources", {
       Group = "rtl-demo" }).ResourceIdentifiers)
     t.ask("resource_groups", "ungroup_resources", members)

@@ -36,6 +36,8 @@ M.rows = {
     "EC2 API errors" },
   { "ec2:create_capacity_reservation", "counts against the quota of its family",
     "EC2 user guide, capacity reservations" },
+  { "ec2:describe_regions", "AllRegions adds those that the account has not enabled",
+    "EC2 API reference, DescribeRegions" },
   { "service_quotas:list_service_quotas", "lists applied values; moto knows VPC's only",
     "botocore service-quotas 2019-06-24" },
   { "service_quotas:list_requested_service_quota_change_history_by_quota",

@@ -21,6 +21,15 @@ local M = {
     title = "the account's quota for GPU instances is zero",
     quota = { ["L-DB2E81BA"] = 0, ["L-417A185B"] = 0 },
   },
+  empty = {
+    title = "one zone (`zone`), or all zones of one region (`region`), have no GPU instances",
+    capacity = "empty", keys = { zone = "word", region = "word" },
+  },
+  ["quota-later"] = {
+    title = "the quota for GPU instances is zero, and more is granted `after` seconds (1200)",
+    quota = { ["L-DB2E81BA"] = 0, ["L-417A185B"] = 0 }, quota_granted = true,
+    keys = { after = "integer" },
+  },
   killed = {
     title = "the process dies at the mutating call number `call`",
     keys = DEATH, needs = { "call" },

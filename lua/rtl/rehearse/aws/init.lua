@@ -33,7 +33,7 @@ local HOSTS = {
 -- The files with a service's handlers, in rtl.rehearse.aws.
 local FILES = {
   ec2 = { "ec2.catalog", "ec2.network", "ec2.gateways", "ec2.routes", "ec2.groups",
-          "ec2.templates", "ec2.machines", "ec2.capacity", "ec2.tags" },
+          "ec2.templates", "ec2.machines", "ec2.capacity", "ec2.reservations", "ec2.tags" },
   eks = { "eks.clusters", "eks.nodegroups", "eks.addons", "eks.access" },
   elbv2 = { "elb" },
 }
@@ -139,6 +139,19 @@ local function dispatch(world, svc, op, region, params)
   return world:change("aws", { s = svc.name, r = region, o = op.key, p = params })
 end
 
+local INVALID = "The security token included in the request is invalid"
+local UNRECOGNIZED = { "UnrecognizedClientException", INVALID .. "." }
+local NOT_ENABLED = {
+  ec2query = { "AuthFailure", "AWS was not able to validate the provided access credentials" },
+  awsquery = { "InvalidClientTokenId", INVALID },
+}
+
+-- A region that the account has not enabled knows its keys as little as any others.
+local function not_enabled(svc, region)
+  if not places.disabled[region] then return nil end
+  return fault.new(table.unpack(NOT_ENABLED[svc.protocol] or UNRECOGNIZED))
+end
+
 --- Answers an HTTP request to an AWS host.
 function M.answer(world, request)
   local name, region = place_of(request)
@@ -150,7 +163,7 @@ function M.answer(world, request)
   local function refuse(why)
     return encode.fault(svc, fault.complete(svc, why), id, request.method == "HEAD")
   end
-  local refused = sign.refusal(world, svc, region, request)
+  local refused = not_enabled(svc, region) or sign.refusal(world, svc, region, request)
   if refused then return refuse(refused) end
   local op, params = decode.request(svc, request)
   if not op then return refuse(params) end

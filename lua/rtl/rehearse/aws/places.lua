@@ -20,6 +20,10 @@ local ROWS = {
   ["af-south-1"] = { "afs1", 1, 2, 3 }, ["il-central-1"] = { "ilc1", 1, 2, 3 },
 }
 
+-- Regions that an account must enable first; the simulated one has not.
+local OPT_IN = { "af-south-1", "ap-east-1", "ap-southeast-3", "eu-central-2", "eu-south-1",
+                 "eu-south-2", "il-central-1", "me-central-1", "me-south-1" }
+
 local REFUSED_BY_EKS = { ["use1-az3"] = true, ["usw1-az2"] = true, ["cac1-az3"] = true }
 
 local function zones_of(region, row)
@@ -41,6 +45,9 @@ for region, row in pairs(ROWS) do
   M.names[#M.names + 1] = region
 end
 table.sort(M.names)
+--- Region name → true for those that are not enabled in the account.
+M.disabled = {}
+for _, region in ipairs(OPT_IN) do M.disabled[region] = true end
 
 --- The zone of a region by name or id; nil if there is none.
 function M.zone(region, name)

@@ -23,11 +23,13 @@ M.rows = {
   ["L-BD136A63"] = { "eks", "Nodes per managed node group", 450 },
 }
 
---- What the account may use of a quota.
-function M.value(world, code)
+--- What the account may use of a quota; in a region (of rtl.rehearse.aws.region) where more was
+-- granted on request, that.
+function M.value(world, code, region)
+  local granted = region and region.quotas_granted and region.quotas_granted[code]
   local set = world.weather.quota and world.weather.quota[code]
   local row = M.rows[code]
-  return set or row[4] or row[3]
+  return granted or set or row[4] or row[3]
 end
 
 return M

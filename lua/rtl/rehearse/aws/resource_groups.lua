@@ -34,12 +34,31 @@ function ops.get_group(call, p)
   return group and { Group = group }, refused
 end
 
-function ops.list_groups(call)
-  local list, all = array {}, array(call.region.resource_groups:all())
-  for i, group in ipairs(all) do
-    list[i] = { GroupName = group.Name, GroupArn = group.GroupArn }
+local function has_type(group, wanted)
+  for _, item in ipairs(group.Configuration) do
+    if item.Type == wanted then return true end
   end
-  return { GroupIdentifiers = list, Groups = all }
+  return false
+end
+
+local function passes(group, filters)
+  for _, filter in ipairs(filters or {}) do
+    local found = filter.Name ~= "configuration-type"
+    for _, wanted in ipairs(filter.Values) do found = found or has_type(group, wanted) end
+    if not found then return false end
+  end
+  return true
+end
+
+function ops.list_groups(call, p)
+  local list, groups = array {}, array {}
+  for _, group in ipairs(call.region.resource_groups:all()) do
+    if passes(group, p.Filters) then
+      groups[#groups + 1] = group
+      list[#list + 1] = { GroupName = group.Name, GroupArn = group.GroupArn }
+    end
+  end
+  return { GroupIdentifiers = list, Groups = groups }
 end
 
 function ops.delete_group(call, p)
@@ -56,11 +75,29 @@ function ops.get_group_configuration(call, p)
                                   Status = "UPDATE_COMPLETE" } }
 end
 
+-- Why a thing can't be a member of a group of reservations, or nil.
+local function unfit(call, arn)
+  local item = call.region.reservations:get(arn:match "capacity%-reservation/(cr%-%x+)$")
+  if not item then return "RESOURCE_NOT_FOUND", "The resource does not exist: " .. arn end
+  if item.State ~= "active" then
+    return "RESOURCE_NOT_SUPPORTED", "The reservation is " .. item.State
+  end
+end
+
 function ops.group_resources(call, p)
   local group, refused = need(call, p)
   if not group then return nil, refused end
-  for _, arn in ipairs(p.ResourceArns) do table.insert(group.members, arn) end
-  return { Succeeded = p.ResourceArns, Failed = array {}, Pending = array {} }
+  local done, failed = array {}, array {}
+  for _, arn in ipairs(p.ResourceArns) do
+    local code, message = unfit(call, arn)
+    if code then
+      failed[#failed + 1] = { ResourceArn = arn, ErrorCode = code, ErrorMessage = message }
+    else
+      done[#done + 1] = arn
+      table.insert(group.members, arn)
+    end
+  end
+  return { Succeeded = done, Failed = failed, Pending = array {} }
 end
 
 function ops.ungroup_resources(call, p)

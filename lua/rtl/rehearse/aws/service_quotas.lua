@@ -29,7 +29,7 @@ function ops.get_service_quota(call, p)
   if not applied then
     return fault.fail("NoSuchResourceException", "There is no applied value for this quota.")
   end
-  return { Quota = quota_of(call, p.QuotaCode, values.value(call.world, p.QuotaCode)) }
+  return { Quota = quota_of(call, p.QuotaCode, values.value(call.world, p.QuotaCode, call.region)) }
 end
 
 function ops.get_aws_default_service_quota(call, p)
@@ -51,7 +51,7 @@ function ops.list_service_quotas(call, p)
   local list = array {}
   for _, code in ipairs(sorted_codes(p.ServiceCode)) do
     if values.rows[code][4] then
-      list[#list + 1] = quota_of(call, code, values.value(call.world, code))
+      list[#list + 1] = quota_of(call, code, values.value(call.world, code, call.region))
     end
   end
   return { Quotas = list }
@@ -72,19 +72,39 @@ function ops.list_requested_service_quota_change_history_by_quota(call, p)
   return { RequestedQuotas = list }
 end
 
+-- A person at AWS looks at it first; where the scenario says so, it is granted in the end.
+local function review(call, request)
+  call.world:after(call.world:spread(60, 240, "case", request.Id), function ()
+    if request.Status ~= "PENDING" then return end
+    request.Status, request.CaseId = "CASE_OPENED", "case-" .. request.Id:sub(1, 8)
+  end)
+  if not call.world.weather.quota_granted then return end
+  call.world:after(call.world.keys.after or 1200, function ()
+    local granted = call.region.quotas_granted or {}
+    granted[request.QuotaCode] = math.tointeger(request.DesiredValue) or request.DesiredValue
+    call.region.quotas_granted, request.Status = granted, "CASE_CLOSED"
+  end)
+end
+
 function ops.request_service_quota_increase(call, p)
   local row, refused = row_of(p)
   if not row then return nil, refused end
   for _, request in ipairs(history(call)) do
-    if request.QuotaCode == p.QuotaCode and request.Status == "PENDING" then
+    local open = request.Status == "PENDING" or request.Status == "CASE_OPENED"
+    if request.QuotaCode == p.QuotaCode and open then
       return fault.fail("ResourceAlreadyExistsException",
                         "A request for this quota is open already.")
     end
+  end
+  if p.DesiredValue <= values.value(call.world, p.QuotaCode, call.region) then
+    return fault.fail("IllegalArgumentException",
+                      "The desired value must be greater than the current one.")
   end
   local request = { Id = call.world:uuid "quota", ServiceCode = p.ServiceCode,
     QuotaCode = p.QuotaCode, QuotaName = row[2], DesiredValue = p.DesiredValue,
     Status = "PENDING", Created = call.world:second() }
   table.insert(history(call), request)
+  review(call, request)
   return { RequestedQuota = request }
 end
 

@@ -60,6 +60,9 @@ local function add_others(call, list)
   for _, bucket in ipairs(call.region.buckets:all()) do
     list[#list + 1] = { ResourceARN = "arn:aws:s3:::" .. bucket.Name, Tags = bucket.tags }
   end
+  for _, group in ipairs(call.region.resource_groups:all()) do
+    list[#list + 1] = { ResourceARN = group.GroupArn, Tags = list_of_map(group.tags) }
+  end
   for _, group in ipairs(call.region.schedule_groups:all()) do
     list[#list + 1] = { ResourceARN = group.Arn, Tags = group.Tags }
   end

@@ -20,9 +20,11 @@ end
 
 function ops.describe_regions(_, p)
   local items = {}
-  for i, name in ipairs(places.names) do
-    items[i] = { RegionName = name, Endpoint = ("ec2.%s.amazonaws.com"):format(name),
-                 OptInStatus = "opt-in-not-required" }
+  for _, name in ipairs(places.names) do
+    if p.AllRegions or not places.disabled[name] then
+      items[#items + 1] = { RegionName = name, Endpoint = ("ec2.%s.amazonaws.com"):format(name),
+        OptInStatus = places.disabled[name] and "not-opted-in" or "opt-in-not-required" }
+    end
   end
   local list, refused = common.select(shelf_of(items, "RegionName"), { ids = p.RegionNames,
     filters = p.Filters, missing = "InvalidParameterValue",
@@ -58,12 +60,10 @@ end
 local function network_info(kind)
   local cards = array {}
   for i = 1, kind.cards do
-    local efa = kind.efa > 0 and not (kind.name == "p6-b300.48xlarge" and i == 1)
     cards[i] = { NetworkCardIndex = i - 1, NetworkPerformance = kind.gbit // kind.cards
       .. " Gigabit", MaximumNetworkInterfaces = kind.interfaces,
       BaselineBandwidthInGbps = kind.gbit / kind.cards,
-      PeakBandwidthInGbps = kind.gbit / kind.cards,
-      InterfaceTypes = efa and array { "interface", "efa", "efa-only" } or array { "interface" } }
+      PeakBandwidthInGbps = kind.gbit / kind.cards }
   end
   return { NetworkPerformance = kind.gbit .. " Gigabit", NetworkCards = cards,
     MaximumNetworkInterfaces = kind.interfaces * kind.cards, MaximumNetworkCards = kind.cards,
@@ -75,7 +75,8 @@ end
 
 local function type_info(kind)
   return { InstanceType = kind.name, CurrentGeneration = true, BareMetal = false,
-    SupportedUsageClasses = array { "on-demand", "spot" },
+    SupportedUsageClasses = kind.quota == "L-417A185B"
+      and array { "on-demand", "spot", "capacity-block" } or array { "on-demand", "spot" },
     ProcessorInfo = { SupportedArchitectures = array { "x86_64" }, Manufacturer = "Intel" },
     VCpuInfo = { DefaultVCpus = kind.vcpu, DefaultCores = kind.vcpu // 2,
                  DefaultThreadsPerCore = 2 },

@@ -9,6 +9,7 @@ local iam = require "rtl.rehearse.aws.iam"
 local machines = require "rtl.rehearse.aws.ec2.machines"
 local nodes = require "rtl.rehearse.kube.nodes"
 local places = require "rtl.rehearse.aws.places"
+local reservations = require "rtl.rehearse.aws.ec2.reservations"
 local shared = require "rtl.rehearse.aws.eks.shared"
 local templates = require "rtl.rehearse.aws.ec2.templates"
 local types = require "rtl.rehearse.aws.types"
@@ -101,22 +102,6 @@ local function try_to_join(call, cluster, group, item, subnet, left)
   end
 end
 
-local function reservation_for(call, group, kind, subnet)
-  local specification = group.facts.data.CapacityReservationSpecification
-  local target = specification and specification.CapacityReservationTarget
-  local wanted = target and target.CapacityReservationId
-  for _, item in ipairs(call.region.reservations:all()) do
-    local fits = item.State == "active" and item.InstanceType == kind.name
-                 and item.AvailabilityZone == subnet.AvailabilityZone
-                 and item.AvailableInstanceCount > 0
-    local named = wanted and item.CapacityReservationId == wanted
-    local by_group = target and target.CapacityReservationResourceGroupArn
-    local open = not target and item.InstanceMatchCriteria == "open"
-    if fits and (named or by_group or open) then return item end
-  end
-  return nil, wanted
-end
-
 local function start_one(call, cluster, group, subnet, reservation)
   local facts = group.facts
   local item = machines.start(call, { type = facts.kind.name, subnet = subnet, data = facts.data,
@@ -159,12 +144,9 @@ end
 local function launch_one(call, cluster, group, n)
   local subnet = group.facts.subnets[(n - 1) % #group.facts.subnets + 1]
   local zone = places.zone(call.region.name, subnet.AvailabilityZone)
-  local reservation, wanted = reservation_for(call, group, group.facts.kind, subnet)
-  local code, message
-  if wanted and not reservation then
-    code, message = "ReservationCapacityExceeded", ("The requested reservation does not have "
-      .. "sufficient compatible and available capacity for this request.")
-  elseif not reservation then
+  local reservation, code, message = reservations.for_launch(call, { data = group.facts.data,
+    kind = group.facts.kind, zone_name = subnet.AvailabilityZone })
+  if not reservation and not code then
     code, message = capacity.obstacle(call, group.facts.kind, zone, 1)
   end
   if code then return code, message end

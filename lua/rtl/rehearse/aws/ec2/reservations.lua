@@ -1,0 +1,202 @@
+--- EC2: capacity reservations, Capacity Blocks, and which of them a launch goes into.
+
+local array = require "rtl.array"
+local capacity = require "rtl.rehearse.aws.ec2.capacity"
+local chance = require "rtl.rehearse.chance"
+local common = require "rtl.rehearse.aws.ec2.common"
+local fault = require "rtl.rehearse.aws.fault"
+local places = require "rtl.rehearse.aws.places"
+local types = require "rtl.rehearse.aws.types"
+
+local M = { operations = {} }
+local ops = M.operations
+
+local FILTERS = { state = "State", ["instance-type"] = "InstanceType",
+  ["availability-zone"] = "AvailabilityZone", ["availability-zone-id"] = "AvailabilityZoneId",
+  ["instance-match-criteria"] = "InstanceMatchCriteria", ["end-date-type"] = "EndDateType",
+  ["placement-group-arn"] = "PlacementGroupArn", tenancy = "Tenancy",
+  ["owner-id"] = "OwnerId" }
+
+function ops.describe_capacity_reservations(call, p)
+  local list, refused = common.select(call.region.reservations, { filters = p.Filters,
+    ids = p.CapacityReservationIds, missing = "InvalidCapacityReservationId.NotFound",
+    known = FILTERS })
+  return list and { CapacityReservations = list }, refused
+end
+
+-- Instances inside go on as ordinary On-Demand ones.
+local function finish(call, item, state)
+  item.State, item.ended_at, item.AvailableInstanceCount = state, call.world:now(), 0
+  for _, instance in ipairs(call.region.instances:all()) do
+    if instance.CapacityReservationId == item.CapacityReservationId then
+      instance.CapacityReservationId, instance.reservation = nil, nil
+    end
+  end
+end
+
+-- It ends within the hour after its end date.
+local function end_at(call, item)
+  if not item.EndDate then return end
+  local late = call.world:spread(0, 3600, item.CapacityReservationId)
+  local date = item.EndDate
+  call.world:after(math.max(0, date - call.world:now()) + late, function ()
+    if item.State == "active" and item.EndDate == date then finish(call, item, "expired") end
+  end)
+end
+
+local function wrong_end(call, p)
+  if p.EndDateType == "limited" and not p.EndDate then
+    return fault.new("InvalidParameterCombination",
+                     "An end date is required for an end date type of limited.")
+  elseif p.EndDateType ~= "limited" and p.EndDate then
+    return fault.new("InvalidParameterCombination",
+                     "An end date goes with the end date type limited only.")
+  elseif p.EndDate and p.EndDate <= call.world:second() then
+    return fault.new("InvalidParameterValue", "The end date must be in the future.")
+  end
+end
+
+local function wrong_placement(call, arn)
+  local found = not arn or call.region.placement_groups:first(function (it)
+    return it.GroupArn == arn
+  end)
+  if found then return nil end
+  return fault.new("InvalidPlacementGroup.Unknown", "The placement group is unknown: " .. arn)
+end
+
+local function refusal(call, p, kind, zone)
+  local refused = common.wrong_tags(p, "capacity-reservation") or wrong_end(call, p)
+                  or wrong_placement(call, p.PlacementGroupArn)
+  if refused then return refused end
+  local code, message = capacity.obstacle(call, kind, zone, p.InstanceCount)
+  if code == "VcpuLimitExceeded" then code = "InstanceLimitExceeded" end
+  return code and fault.new(code, message)
+end
+
+local function new_reservation(call, p, zone)
+  local id = call.world:id "cr"
+  return call.region.reservations:add(id, { CapacityReservationId = id, State = "active",
+    OwnerId = call.account, InstanceType = p.InstanceType, InstancePlatform = p.InstancePlatform,
+    AvailabilityZone = zone.name, AvailabilityZoneId = zone.id, Tenancy = p.Tenancy or "default",
+    TotalInstanceCount = p.InstanceCount, AvailableInstanceCount = p.InstanceCount,
+    EndDateType = p.EndDateType or "unlimited", EndDate = p.EndDate,
+    InstanceMatchCriteria = p.InstanceMatchCriteria or "open", CreateDate = call.world:second(),
+    StartDate = call.world:second(), PlacementGroupArn = p.PlacementGroupArn,
+    CapacityReservationArn = ("arn:aws:ec2:%s:%s:capacity-reservation/%s")
+                             :format(call.region.name, call.account, id),
+    ReservationType = "default", Tags = common.tags_for(p, "capacity-reservation") })
+end
+
+function ops.create_capacity_reservation(call, p)
+  local kind = types.of(p.InstanceType)
+  if not kind then
+    return fault.fail("InvalidParameterValue", "Invalid instance type: " .. p.InstanceType)
+  end
+  local wanted = p.AvailabilityZone or p.AvailabilityZoneId
+  local zone = wanted and places.zone(call.region.name, wanted)
+  if not zone then return nil, fault.missing "AvailabilityZone" end
+  local refused = refusal(call, p, kind, zone)
+  if refused then return nil, refused end
+  local item = new_reservation(call, p, zone)
+  end_at(call, item)
+  return { CapacityReservation = item }
+end
+
+local function need(call, p)
+  return common.need(call.region.reservations, p.CapacityReservationId,
+                     "InvalidCapacityReservationId.NotFound", "capacity reservation")
+end
+
+function ops.modify_capacity_reservation(call, p)
+  local item, refused = need(call, p)
+  if not item then return nil, refused end
+  if item.State ~= "active" then
+    return fault.fail("InvalidState", "The capacity reservation is not active.")
+  end
+  if p.InstanceCount then
+    local used = item.TotalInstanceCount - item.AvailableInstanceCount
+    item.AvailableInstanceCount = p.InstanceCount - used
+    item.TotalInstanceCount = p.InstanceCount
+  end
+  if p.EndDateType then item.EndDateType, item.EndDate = p.EndDateType, p.EndDate end
+  if p.InstanceMatchCriteria then item.InstanceMatchCriteria = p.InstanceMatchCriteria end
+  end_at(call, item)
+  return { Return = true }
+end
+
+function ops.cancel_capacity_reservation(call, p)
+  local item, refused = need(call, p)
+  if not item then return nil, refused end
+  if item.ReservationType == "capacity-block" then
+    return fault.fail("InvalidRequest", "Capacity Blocks can not be cancelled.")
+  end
+  if item.State == "active" then finish(call, item, "cancelled") end
+  return { Return = true }
+end
+
+function ops.describe_capacity_block_offerings(call, p)
+  local kind = types.of(p.InstanceType or "")
+  local list = array {}
+  if not kind or kind.quota ~= "L-417A185B" then return { CapacityBlockOfferings = list } end
+  local count, hours = p.InstanceCount or 1, p.CapacityDurationHours
+  for _, zone in ipairs(places.regions[call.region.name]) do
+    if types.offered(kind, call.region.name, zone) then
+      local start = (call.world:second() // 86400 + 1) * 86400 + 41400
+      list[#list + 1] = { InstanceType = p.InstanceType, AvailabilityZone = zone.name,
+        CapacityBlockOfferingId = "cbr-0" .. chance.hex(16, call.world.seed, "block", zone.id,
+                                                        p.InstanceType),
+        InstanceCount = count, StartDate = start, Tenancy = "default", CurrencyCode = "USD",
+        EndDate = start + hours * 3600, CapacityBlockDurationHours = hours,
+        UpfrontFee = ("%.2f"):format(kind.vcpu * 0.2 * hours * count) }
+    end
+  end
+  return { CapacityBlockOfferings = list }
+end
+
+-- ---- launches ----
+
+local function group_members(call, arn)
+  local group = call.region.resource_groups:first(function (it) return it.GroupArn == arn end)
+  local members = {}
+  for _, member in ipairs(group and group.members or {}) do members[member] = true end
+  return members
+end
+
+-- A reservation in a placement group takes launches into that group, and only those.
+local function same_placement(call, data, item)
+  local name = data.Placement and data.Placement.GroupName
+  local group = name and call.region.placement_groups:get(name)
+  return item.PlacementGroupArn == (group and group.GroupArn or nil)
+end
+
+local function fits(call, launch, item)
+  local market = launch.data.InstanceMarketOptions
+  local wants_block = market ~= nil and market.MarketType == "capacity-block"
+  return item.State == "active" and item.InstanceType == launch.kind.name
+    and item.AvailabilityZone == launch.zone_name and item.AvailableInstanceCount > 0
+    and (item.ReservationType == "capacity-block") == wants_block
+    and same_placement(call, launch.data, item)
+end
+
+local EXCEEDED = "The requested reservation does not have sufficient compatible and available "
+                 .. "capacity for this request."
+
+--- The reservation that a launch goes into. `launch`: data (of the launch template), kind (type),
+-- zone_name. Returns it, or nil for an ordinary On-Demand launch, or nil, code, message: a launch
+-- that names one reservation does not fall back; one that names a group does.
+function M.for_launch(call, launch)
+  local specification = launch.data.CapacityReservationSpecification
+  local target = specification and specification.CapacityReservationTarget or {}
+  local id, arn = target.CapacityReservationId, target.CapacityReservationResourceGroupArn
+  local members = arn and group_members(call, arn)
+  for _, item in ipairs(call.region.reservations:all()) do
+    local named = id and item.CapacityReservationId == id
+    local member = members and members[item.CapacityReservationArn]
+    local open = not id and not arn and item.InstanceMatchCriteria == "open"
+    if (named or member or open) and fits(call, launch, item) then return item end
+  end
+  if id then return nil, "ReservationCapacityExceeded", EXCEEDED end
+  return nil
+end
+
+return M
