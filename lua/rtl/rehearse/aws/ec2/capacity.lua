@@ -13,14 +13,19 @@ local function is_running(item)
   return item.State.Name == "pending" or item.State.Name == "running"
 end
 
+local function is_active(item)
+  return item.State == "active"
+end
+
 --- vCPUs that count against a quota in a region: instances and reservations.
 function M.vcpus_used(region, quota)
   local sum = 0
   for _, item in ipairs(region.instances:all(is_running)) do
     local kind = types.of(item.InstanceType)
-    if kind.quota == quota and not item.CapacityReservationId then sum = sum + kind.vcpu end
+    local held = region.reservations:get(item.CapacityReservationId)
+    if kind.quota == quota and not (held and is_active(held)) then sum = sum + kind.vcpu end
   end
-  for _, item in ipairs(region.reservations:all(function (it) return it.State == "active" end)) do
+  for _, item in ipairs(region.reservations:all(is_active)) do
     local kind = types.of(item.InstanceType)
     local counts = kind.quota == quota and item.ReservationType ~= "capacity-block"
     if counts then sum = sum + kind.vcpu * item.TotalInstanceCount end

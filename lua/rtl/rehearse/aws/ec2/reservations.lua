@@ -24,14 +24,9 @@ function ops.describe_capacity_reservations(call, p)
   return list and { CapacityReservations = list }, refused
 end
 
--- Instances inside go on as ordinary On-Demand ones.
+-- Instances inside go on as ordinary On-Demand ones; what they were started in stays on them.
 local function finish(call, item, state)
   item.State, item.ended_at, item.AvailableInstanceCount = state, call.world:now(), 0
-  for _, instance in ipairs(call.region.instances:all()) do
-    if instance.CapacityReservationId == item.CapacityReservationId then
-      instance.CapacityReservationId, instance.reservation = nil, nil
-    end
-  end
 end
 
 -- It ends within the hour after its end date.

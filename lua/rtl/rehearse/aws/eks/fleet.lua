@@ -249,7 +249,9 @@ end
 
 local function stop_one(call, cluster, group, item)
   if item.reservation then
-    item.reservation.AvailableInstanceCount = item.reservation.AvailableInstanceCount + 1
+    if item.reservation.State == "active" then
+      item.reservation.AvailableInstanceCount = item.reservation.AvailableInstanceCount + 1
+    end
     item.reservation = nil
   end
   if cluster.kube and not cluster.kube.store.gone then
