@@ -42,13 +42,14 @@ local function new_token(ctx, res)
   return "rtl-" .. crypto.sha256_hex(text):sub(1, 40)
 end
 
--- Looks for what a create of unknown outcome may have made. Returns live | nil | nil, err.
--- Where the same token is safe to send again, one look is enough.
-local function settle(ctx, res, fields, since)
+-- Looks for what a create of unknown outcome, sent `age` seconds ago, may have made. Returns live |
+-- nil | nil, err. Where the same token is safe to send again, one look is enough.
+local function settle(ctx, res, fields, age)
+  local enough = clock.mono() + VISIBLE - math.max(age, 0)
   while true do
     local live, failure = res.kind.read(ctx, res, fields)
     if live or failure then return live, failure end
-    if res.kind.tokened or clock.utc() - since >= VISIBLE then return nil end
+    if res.kind.tokened or clock.mono() >= enough then return nil end
     ctx:waiting(res, "looks whether an interrupted create took effect")
     task.sleep(LOOK_EVERY)
   end
@@ -96,11 +97,10 @@ end
 -- again.
 local function attempt(ctx, res, fields, token)
   for try = 1, TRIES do
-    local began = clock.utc()
     local live, failure, partial = res.kind.create(ctx, res, fields, token)
     if live then return live end
     if not failure.sent then return nil, failure, partial end
-    local found, why = settle(ctx, res, fields, began)
+    local found, why = settle(ctx, res, fields, 0)
     if found then return complete(ctx, res, fields, found) end
     if why then return nil, why end
     if try == TRIES then return nil, failure end
@@ -147,8 +147,8 @@ local function create_or_adopt(ctx, row, fields)
   if not (entry and entry.state == "open") then
     return create_new(ctx, row, fields, new_token(ctx, res))
   end
-  local since = clock.parse_iso(entry.at) or 0
-  local live, failure = settle(ctx, res, fields, since)
+  local age = clock.utc() - (clock.parse_iso(entry.at) or 0)
+  local live, failure = settle(ctx, res, fields, age)
   if failure then return nil, failure end
   if not live then return create_new(ctx, row, fields, entry.token or new_token(ctx, res)) end
   local written, why = outcome(ctx, res, live)
