@@ -139,6 +139,24 @@ describe("a recipe's phases", function ()
     assert.equal("verify second", done.log[#done.log])
   end)
 
+  it("is not stopped by what it can't see of a step that was not chosen", function ()
+    local blind = { second = { preflight = function (run)
+      run:fail { code = "RTL-NET-002", message = "nobody answers" }
+    end } }
+    system.fail["read room/a"] = { code = "RTL-NET-002", stays = true }
+    local done = perform({ to = "first" }, blind)
+    assert.is_true(done.ok, tostring(done.result))
+    assert.same({ ["house:main"] = 1 }, toy.inventory(system))
+    local notes = {}
+    for _, event in ipairs(done.seen) do
+      if event.type == "note" then notes[#notes + 1] = event.text end
+    end
+    assert.matches("step second, which is not chosen, can't be looked at: .*nobody answers",
+      table.concat(notes, "\n"))
+    assert.equal("RTL-NET-002", perform({ to = "second" }, blind).result.code)
+    assert.is_false(perform({ to = "second" }).ok) -- nor what can't be read of a chosen one
+  end)
+
   it("names the nearest step for a wrong one", function ()
     local done = perform { only = "secnod" }
     assert.is_false(done.ok)

@@ -79,10 +79,19 @@ end
 
 -- ---- reading ----
 
+-- The preflight of a step that was not chosen: what it can't see is said, and stops nobody.
+local function glance(run, step)
+  local ok, failed = pcall(call, run, step, "preflight")
+  if ok then return end
+  if not err.is(failed) then error(failed, 0) end
+  run:note(("step %s, which is not chosen, can't be looked at: %s"):format(step.name,
+    tostring(failed)))
+end
+
 local function preflights(run)
   for _, step in ipairs(run.recipe.steps) do
     run:progress("preflight: " .. step.title)
-    call(run, step, "preflight")
+    if run.selected[step.name] then call(run, step, "preflight") else glance(run, step) end
   end
 end
 
@@ -94,7 +103,8 @@ end
 local STANDS = { none = true, given = true, check = true }
 
 -- With --only, --from or --to the plan is of the chosen steps: what others would make is marked and
--- not counted, and nothing is deleted for being declared no more.
+-- not counted, what can't be read of them is no problem, and nothing is deleted for being declared
+-- no more.
 local function narrow(run, p)
   p.left_out = 0
   for _, row in ipairs(p.changes) do
@@ -103,7 +113,10 @@ local function narrow(run, p)
       p.counts[row.action] = p.counts[row.action] - 1
     end
   end
-  p.counts.delete, p.surplus = 0, {}
+  p.counts.delete, p.surplus, p.problems = 0, {}, {}
+  for _, row in ipairs(p.changes) do
+    if row.problem and not row.left_out then p.problems[#p.problems + 1] = row.problem end
+  end
   plan.reckon(p, run.ctx)
 end
 
