@@ -8,7 +8,8 @@ then forwarded to the upstream (moto's server) or answered from a small state (j
 Control, all under /_judge/:
   GET  report    counts, problems, connections, tokens         POST reset   forget the log, faults, tokens and state
   POST fault     {"match": "ec2:CreateVpc", "nth": 1, "times": 1, "do": "500"|"throttle"|"reset-before"|
-                  "reset-after"|"slow:SECONDS"|"token-expired"}   (match is an fnmatch pattern; nth counts from now)
+                  "reset-after"|"slow:SECONDS"|"token-expired"|"kill-before:FILE"|"kill-after:FILE"}
+                 (match is an fnmatch pattern; nth counts from now; FILE holds the id of a process)
   POST set       {"key": "quota:ec2:L-1216C47A", "value": 64}, {"key": "activities:GROUP", "value": [...]},
                  {"key": "offerings", "value": [...]}, {"key": "price:INSTANCE_TYPE", "value": "1.23"}
   POST verify    {"url": ..., "method": "GET", "headers": {...}, "body": ""} or {"token": "k8s-aws-v1...",
@@ -74,6 +75,12 @@ THROTTLE = {
     "rest-json": ("TooManyRequestsException", 429),
     "rest-xml": ("SlowDown", 503),
 }
+
+
+def kill_process(do):
+    """Ends the process whose id the fault's file holds, as a power cut would."""
+    with open(do.partition(":")[2]) as file:
+        os.kill(int(file.read()), signal.SIGKILL)
 
 
 class Reset(Exception):
@@ -191,6 +198,9 @@ class Judge:
         if do.startswith("slow:"):
             time.sleep(float(do[5:]))
         try:
+            if do.startswith("kill-before:"):
+                kill_process(do)
+                raise Reset
             if do == "reset-before":
                 raise Reset
             if do == "500":
@@ -214,7 +224,9 @@ class Judge:
                     401 if protocol == "ec2" else 403,
                 )
             answer = self.answer_once(req, sig, entry, op, protocol, p)
-            if do == "reset-after":
+            if do.startswith("kill-after:"):
+                kill_process(do)
+            if do == "reset-after" or do.startswith("kill-after:"):
                 raise Reset
         except AwsError as e:
             entry["notes"].append(f"answered with {e.code}")
@@ -440,7 +452,8 @@ class Judge:
                 out = self.reset() or {}
             elif word == "fault":
                 if not re.fullmatch(
-                    r"500|throttle|reset-before|reset-after|token-expired|slow:[0-9.]+", body["do"]
+                    r"500|throttle|reset-before|reset-after|token-expired|slow:[0-9.]+|kill-(before|after):.+",
+                    body["do"],
                 ):
                     raise ValueError(f"unknown fault {body['do']}")
                 out = {
