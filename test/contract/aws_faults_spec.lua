@@ -92,11 +92,11 @@ describe("an AWS client in trouble", function ()
 
   it("fetches new credentials when the token has expired", function ()
     local fetched = 0
-    local provider = credentials.new(function ()
-      fetched = fetched + 1
-      return credentials.static(moto.KEYS):get()
-    end)
     for _, service in ipairs { "eks", "ssm", "iam", "ec2" } do
+      local provider = credentials.new(function ()
+        fetched = fetched + 1
+        return credentials.static(moto.KEYS):get()
+      end)
       local calls = {
         eks = { "list_clusters", "ListClusters" }, iam = { "list_roles", "ListRoles" },
         ssm = { "get_parameters_by_path", "GetParametersByPath", { Path = "/rtl" } },

@@ -298,7 +298,8 @@ describe("an AWS client", function ()
     assert.is_table(ec2:describe_vpcs {})
     assert.truthy(header(fake.requests[2], "authorization"):find("AKID2/", 1, true))
     assert.equal(0, fake.now)
-    fake.answers = { ec2_error("ExpiredToken"), ec2_error("ExpiredToken") }
+    fake.answers = { ec2_error("ExpiredToken"), ec2_error("ExpiredToken"),
+      ec2_error("ExpiredToken") }
     local _, e = ec2:describe_vpcs {}
     assert.is_true(aws.errors.expired(e))
     assert.truthy(e.hint:find "get new ones")

@@ -188,6 +188,16 @@ describe("the credential chain", function ()
     assert.equal("RTL-CRED-007", e.code)
   end)
 
+  it("reads the files again when the keys have ended", function ()
+    local text = "[x]\naws_access_key_id = %s\naws_secret_access_key = s\naws_session_token = t\n"
+    file("credentials", text:format "ASIAOLD")
+    local session = assert(aws.session { region = "us-east-1", profile = "x" })
+    local old = assert(session.credentials:get())
+    session.credentials:expire(old)
+    file("credentials", text:format "ASIANEW")
+    assert.equal("ASIANEW", assert(session.credentials:get()).access_key_id)
+  end)
+
   it("uses a profile's own keys as the source of its role", function ()
     file("config", "[profile x]\nrole_arn = arn:aws:iam::123456789012:role/x-role\n"
       .. "source_profile = x\naws_access_key_id = AKIAX\naws_secret_access_key = s\n")
@@ -315,14 +325,14 @@ describe("the credential chain", function ()
       assert.is_nil(none)
       assert.equal("RTL-CRED-010", e.code)
       assert.equal("InvalidGrantException", e.cause.code)
-      assert.equal("log in: aws sso login --profile dev", e.hint)
+      assert.matches("log in: aws sso login --profile dev, then run", e.hint, 1, true)
       login { expiresAt = "2015-08-30T20:00:00Z" } -- good by its date, but withdrawn
       fake.answers = { { status = 401, headers = { ["x-amzn-errortype"] = "UnauthorizedException" },
         body = '{"message":"Session token not found or invalid"}' } }
       none, e = found { profile = "dev" }
       assert.is_nil(none)
       assert.equal("UnauthorizedException", e.code)
-      assert.equal("log in: aws sso login --profile dev", e.hint)
+      assert.matches("log in: aws sso login --profile dev, then run", e.hint, 1, true)
     end)
   end)
 
@@ -598,15 +608,68 @@ describe("kept credentials", function ()
     assert.matches("run the same command again", e.hint, 1, true)
   end)
 
-  it("that the service called ended are not taken from their source again", function ()
+  it("that the service called ended twice are not taken from their source again", function ()
     local id = "A"
     local provider = credentials.new(function () return keys(id) end)
     provider:expire(provider:get())
+    provider:expire(assert(provider:get()))
     local none, e = provider:get()
     assert.is_nil(none)
     assert.equal("RTL-CRED-012", e.code)
     id = "B"
     assert.equal("B", provider:get().access_key_id)
+  end)
+
+  -- A provider with a person: what the source gives at each time (keys or an error), what is typed.
+  local function asked(given, typed)
+    local prompts = {}
+    local provider = credentials.new(function ()
+      local one = table.remove(given, 1)
+      if one.code then return nil, err.new(one) end
+      return one
+    end, function (prompt)
+      prompts[#prompts + 1] = prompt
+      return table.remove(typed, 1)
+    end)
+    return provider, prompts
+  end
+
+  local function logged_out()
+    return { code = "RTL-CRED-010", message = "the SSO login has expired", renew = "log in" }
+  end
+
+  it("are asked for when a person can renew them, once the old ones are over", function ()
+    local provider, prompts = asked({ keys("A", 3600), logged_out(), logged_out(), logged_out(),
+      keys("B", 9000) }, { "", "" })
+    assert.equal("A", provider:get().access_key_id)
+    fake.now = 3100
+    assert.equal("A", provider:get().access_key_id) -- they hold: nobody is bothered
+    assert.same({}, prompts)
+    fake.now = 3600
+    assert.equal("B", provider:get().access_key_id)
+    assert.same({ "the SSO login has expired. In another terminal, log in. Then press Enter to go "
+      .. "on, or type stop: " }, { prompts[1] })
+    assert.equal(2, #prompts)
+  end)
+
+  it("are given up when the person stops, or is gone", function ()
+    for _, typed in ipairs { { "stop" }, {} } do
+      fake.now = 0
+      local provider = asked({ keys("A", 3600), logged_out() }, typed)
+      assert(provider:get())
+      fake.now = 3700
+      local none, e = provider:get()
+      assert.is_nil(none)
+      assert.equal("RTL-CRED-010", e.code)
+    end
+  end)
+
+  it("are not asked for at the beginning", function ()
+    local provider, prompts = asked({ logged_out() }, { "" })
+    local none, e = provider:get()
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-010", e.code)
+    assert.same({}, prompts)
   end)
 
   it("are replaced ten minutes before they end, and serve on when that fails", function ()

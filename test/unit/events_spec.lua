@@ -93,6 +93,22 @@ describe("events", function ()
     assert.matches("^  ✓ vpc main +made +3s\n$", lasting)
   end)
 
+  it("wait on a terminal until a question is answered", function ()
+    local bus, out, f = face { terminal = true, columns = 100, colour = false }
+    bus:emit(resource("start", { action = "create", usual_s = 60 }))
+    f:pause()
+    local before = out()
+    assert.matches("\27[1A\27[J", before, #before - 8, true) -- nothing in flight is left to see
+    bus:emit(resource("done", { action = "create", elapsed_s = 3 }))
+    bus:emit { type = "note", text = "meanwhile" }
+    assert.equal(before, out())
+    f:resume()
+    assert.matches("^  ✓ vpc main .*meanwhile", out():sub(#before + 1))
+    f:resume()
+    bus:emit { type = "note", text = "later" }
+    assert.matches("later\n$", out())
+  end)
+
   it("fold many lines in flight into a count", function ()
     local bus, out = face { terminal = true, columns = 100, colour = false }
     for i = 1, 20 do

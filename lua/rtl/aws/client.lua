@@ -174,8 +174,9 @@ local function judge(self, call, e, seen)
     call.corrected = true
     return "now"
   end
-  if errors.expired(e) and seen.creds and not call.refreshed then
-    call.refreshed = true
+  -- Twice: the second time the provider knows that its keys are over, and can say more than AWS.
+  if errors.expired(e) and seen.creds and (call.refreshed or 0) < 2 then
+    call.refreshed = (call.refreshed or 0) + 1
     self.credentials:expire(seen.creds)
     return "now"
   end

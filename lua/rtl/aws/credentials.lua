@@ -24,6 +24,8 @@ local EARLIEST, LATEST = 900, 300
 -- A person is asked as late as can be.
 local ASKED = 60
 
+local QUESTION = "%s. In another terminal, %s. Then press Enter to go on, or type stop: "
+
 -- Seconds between two attempts while the old keys still hold.
 local PATIENCE = 60
 
@@ -43,24 +45,38 @@ local function timed(creds)
   return creds
 end
 
+-- `renew` is what a person can do about it while the run waits.
 local function ended(creds)
-  local of_environment = creds.source == "environment"
+  local place = creds.source == "environment" and "the environment" or creds.source
+  local renew = "put new ones into " .. place
   return err.fail {
     code = "RTL-CRED-012", message = "the keys from " .. creds.source .. " have ended",
-    hint = (of_environment and "put new ones into the environment" or "bring new ones")
-      .. ", then run the same command again: it goes on where this one stopped",
-    renewable = not of_environment,
+    hint = renew .. ", then run the same command again: it goes on where this one stopped",
+    renew = place:find "^profile " and renew or nil,
   }
 end
 
--- What the source gives: credentials that serve | nil, err. Those that the service called ended
--- don't.
-local function fetch(self)
+-- What the source gives: credentials that serve | nil, err. Keys that the service called ended
+-- twice don't, whatever their date says.
+local function try(self)
   local creds, failure = self.source()
   if not creds then return nil, failure end
-  local same = creds.access_key_id == self.refused and not creds.lasting
-  if same or not serves(creds) then return ended(creds) end
+  local refused = not creds.lasting and (self.refusals[creds.access_key_id] or 0) > 1
+  if refused or not serves(creds) then return ended(creds) end
   return timed(creds)
+end
+
+-- The same. In the middle of a run, once the old keys are over, a person who can renew them
+-- elsewhere is asked to (`failure.renew` says how), and the run goes on.
+local function fetch(self)
+  local creds, failure = try(self)
+  local under_way = self.served and not (self.current and left(self.current) > ASKED)
+  while failure and failure.renew and self.ask and under_way do
+    local answer = self.ask(QUESTION:format(failure.message, failure.renew))
+    if answer == nil or answer:find "%S" then break end
+    creds, failure = try(self)
+  end
+  return creds, failure
 end
 
 -- Fetches, and hands the outcome to all tasks that wait for it.
@@ -75,7 +91,7 @@ local function refresh(self)
   local creds, failure = fetch(self)
   over = true
   if creds then
-    self.current, failure = creds, nil
+    self.current, self.served, failure = creds, true, nil
   elseif not serves(self.current) then
     self.current = nil
   end
@@ -103,13 +119,16 @@ end
 --- provider:expire(creds): the service says that these have ended; the next get() fetches anew.
 function provider:expire(creds)
   if self.current ~= creds then return end
-  self.refused, self.current, self.retry_at = creds.access_key_id, nil, nil
+  local id = creds.access_key_id
+  self.refusals[id] = (self.refusals[id] or 0) + 1
+  self.current, self.retry_at = nil, nil
 end
 
 --- A provider around `source` → credentials | nil, err. Credentials may have `lasting` (they serve
--- on after their end while there are no others) and `asked` (a person gave a code for them).
-function M.new(source)
-  return setmetatable({ source = source }, provider)
+-- on after their end while there are no others) and `asked` (a person gave a code for them). `ask`
+-- = fn(prompt) → text | nil is who is asked to renew what nobody else can, or nil.
+function M.new(source, ask)
+  return setmetatable({ source = source, ask = ask, refusals = {} }, provider)
 end
 
 --- A provider of fixed keys: {access_key_id, secret_access_key, session_token} (text or secrets).
@@ -140,10 +159,11 @@ local function first_of(chain)
   return none()
 end
 
---- The chain. options: profiles (rtl.aws.profile.load), profile (name), chosen (true when the
--- user named the profile), explicit (true when by an argument: the environment's keys are then
--- skipped), cache (folder of SSO logins), assume and sso = fn(role) → credentials | nil, err,
--- create_token (rtl.aws.sso), ask = fn(prompt) → text | nil, or nil when nobody can be asked.
+--- The chain. options: load = fn → profiles (rtl.aws.profile.load: the files are read for each
+-- fetch, since they may hold new keys by then), profile (name), chosen (true when the user named
+-- the profile), explicit (true when by an argument: the environment's keys are then skipped), cache
+-- (folder of SSO logins), assume and sso = fn(role) → credentials | nil, err, create_token
+-- (rtl.aws.sso), ask = fn(prompt) → text | nil, or nil when nobody can be asked.
 function M.chain(options)
   local chain = {}
   if not options.explicit then chain[1] = providers.environment end
@@ -151,7 +171,12 @@ function M.chain(options)
   chain[#chain + 1] = function () return providers.web_identity_of_environment(options) end
   chain[#chain + 1] = providers.container
   chain[#chain + 1] = providers.instance
-  return M.new(function () return first_of(chain) end)
+  return M.new(function ()
+    local failure
+    options.profiles, failure = options.load()
+    if not options.profiles then return nil, failure end
+    return first_of(chain)
+  end, options.ask)
 end
 
 --- The value of an environment variable, nil when it is empty.

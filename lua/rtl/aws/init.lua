@@ -138,14 +138,14 @@ local function asker()
 end
 
 -- A table of keys, a provider, or the chain.
-local function provider_of(self, options, found, name, chosen)
+local function provider_of(self, options, name, chosen)
   local given = options.credentials
   if given and given.get then return given end
   if given then return credentials.static(given) end
   return credentials.chain {
-    profiles = found, profile = name, chosen = chosen, explicit = options.profile ~= nil,
+    load = profiles.load, profile = name, chosen = chosen, explicit = options.profile ~= nil,
     cache = profiles.sso_cache(), assume = function (role) return assume(self, role) end,
-    sso = function (role) return sso(self, role) end, ask = asker(),
+    sso = function (role) return sso(self, role) end, ask = options.ask or asker(),
     create_token = function (login) return create_token(self, login) end,
   }
 end
@@ -159,12 +159,15 @@ local function settings_of(found, name)
   return settings
 end
 
---- session{region=, profile=, credentials=, endpoint=, timeouts=, notice=} → session | nil, err
+--- session{region=, profile=, credentials=, endpoint=, ask=, timeouts=, notice=} → session
+-- or nil, err.
 -- Everything is optional: the region comes from the argument, AWS_REGION, AWS_DEFAULT_REGION, the
 -- profile or the instance's metadata; credentials from the chain of the SDKs (rtl.aws.credentials),
--- or as a table {access_key_id, secret_access_key, session_token}. Nothing is sent yet, but to the
--- metadata when nobody else names a region. `timeouts` and `notice` (told of a service that does
--- not answer) are those of M.client.
+-- or as a table {access_key_id, secret_access_key, session_token} or another session's credentials.
+-- `ask` = fn(prompt) → text | nil asks a person, for MFA codes and new logins; without it the
+-- terminal is asked, if there is one. Nothing is sent yet, but to the metadata when nobody else
+-- names a region. `timeouts` and `notice` (told of a service that does not answer) are those of
+-- M.client.
 function M.session(options)
   options = options or {}
   local found, failure = profiles.load()
@@ -193,7 +196,7 @@ function M.session(options)
     configured = choices, endpoint = options.endpoint, clients = {}, limiters = {},
     timeouts = options.timeouts, notice = options.notice,
   }, session)
-  self.credentials = provider_of(self, options, found, name, chosen)
+  self.credentials = provider_of(self, options, name, chosen)
   return self
 end
 

@@ -189,7 +189,8 @@ local function with_sso(options, name, profile, source)
     role = profile.sso_role_name, source = source .. " (SSO)",
   }
   if not creds and failure.status == 401 then
-    failure.hint = "log in: aws sso login --profile " .. name
+    failure.renew = "log in: aws sso login --profile " .. name
+    failure.hint = failure.renew .. ", then run the same command again"
   end
   return creds, failure
 end
@@ -274,12 +275,15 @@ local function with_role(options, name, profile, visited)
     code, failure = mfa_code(options, name, profile.mfa_serial)
     if not code then return nil, failure end
   end
-  return options.assume {
+  local creds
+  creds, failure = options.assume {
     role_arn = profile.role_arn, session_name = profile.role_session_name,
     external_id = profile.external_id, duration = duration,
     mfa_serial = profile.mfa_serial, mfa_code = code,
     region = profile.region, credentials = source, source = "profile " .. name .. " (role)",
   }
+  if creds then creds.asked = code ~= nil or source.asked end
+  return creds, failure
 end
 
 local function unknown_profile(options, name)

@@ -70,9 +70,10 @@ local function refresh(login, place, create)
 end
 
 local function nobody(message, place, cause)
+  local renew = "log in: aws sso login --profile " .. place.profile
   return err.fail {
-    code = "RTL-CRED-010", message = message, cause = cause,
-    hint = "log in: aws sso login --profile " .. place.profile,
+    code = "RTL-CRED-010", message = message, cause = cause, renew = renew,
+    hint = renew .. ", then run the same command again",
   }
 end
 

@@ -24,19 +24,24 @@ local function open_kubeconfig(values)
   }
 end
 
-local function session_of(values, region, notice)
+local function session_of(values, options)
   return aws.session {
-    region = region or values.region[1], notice = notice,
-    profile = values.profile ~= "" and values.profile or nil,
+    region = options.region or values.region[1], notice = options.notice, ask = options.ask,
+    credentials = options.credentials, profile = values.profile ~= "" and values.profile or nil,
   }
+end
+
+-- Where the keys come from: "profile dev", "environment", "instance role node".
+local function origin_of(session)
+  local described = assert(session:describe())
+  return described.profile and "profile " .. described.profile
+    or (described.source:gsub(" %(.*$", ""))
 end
 
 local function who_is(session, identity)
   local role = identity.arn:match("assumed%-role/([^/]+)")
   role = role and "role " .. role or identity.arn:match(":([^:]+)$"):gsub("/", " ", 1)
-  local described = session.describe and session:describe() or {}
-  local profile = described.profile and (" (profile %s)"):format(described.profile) or ""
-  return ("account …%s · %s%s"):format(identity.account:sub(-4), role, profile)
+  return ("account …%s · %s (%s)"):format(identity.account:sub(-4), role, origin_of(session))
 end
 
 -- Base64 of the cluster's certificate, as EKS gives it.
@@ -85,15 +90,15 @@ local function with_region(refused, region)
   return refused
 end
 
-local function open_aws(values, region, notice)
-  local session, failure = session_of(values, region, notice)
+local function open_aws(values, options)
+  local session, failure = session_of(values, options)
   if not session then return nil, failure end
   local identity, refused = session:identity()
   if not identity then return nil, with_region(refused, session.region) end
   local clients = {}
-  local function client_for(service, options)
-    local key = service .. "\0" .. (options and options.region or "")
-    clients[key] = clients[key] or session:client(service, options)
+  local function client_for(service, of)
+    local key = service .. "\0" .. (of and of.region or "")
+    clients[key] = clients[key] or session:client(service, of)
     return clients[key]
   end
   return {
@@ -106,11 +111,12 @@ end
 
 --- Opens what the settings name. Returns {where = {partition, account, region, deployment}, who =
 -- text, aws = function (service[, options]) → client, k8s = function () → client | nil, err}, or
--- nil and an error. With a kubeconfig there is no aws. `region` overrides the settings' first one;
--- `notice(text)` is told when AWS does not answer for a while.
-function M.open(values, region, notice)
+-- nil and an error. With a kubeconfig there is no aws. options: region (overrides the settings'
+-- first one), credentials (those of a former session), ask = fn(prompt) → text | nil (a person),
+-- notice = fn(text), told when AWS does not answer for a while.
+function M.open(values, options)
   if values.kubeconfig ~= "" then return open_kubeconfig(values) end
-  return open_aws(values, region, notice)
+  return open_aws(values, options or {})
 end
 
 return M

@@ -49,10 +49,14 @@ function Run:connect()
   if rawget(self, "ctx") then return end
   local open = rawget(self, "open") or require("rtl.recipe.connect").open
   local link = failure.reading(function ()
-    return assert(open(self.settings, self.wanted_region, function (text) self:progress(text) end))
+    return assert(open(self.settings, {
+      region = self.wanted_region, credentials = rawget(self, "credentials"),
+      ask = rawget(self, "ask"), notice = function (text) self:progress(text) end,
+    }))
   end)
   local where = link.where
   self.region, self.who, self.link = where.region, link.who, link
+  self.credentials = link.session and link.session.credentials
   self.folder = state.folder(where)
   self.record = record.open(self.folder, self.id)
   self.ctx = plan.context.new {

@@ -102,11 +102,10 @@ function M.run(recipe, parsed)
   bus:add(function (event) face:sink(event) end)
   local run = run_object.new {
     recipe = recipe, values = values, options = parsed.options, words = parsed.words, bus = bus,
-    face = face,
+    face = face, ask = ask.person(face),
   }
   run.confirm = function (self, question)
-    face:pause()
-    return assert(ask.confirm(question, self.options.yes))
+    return assert(ask.confirm(question, self.options.yes, rawget(self, "ask")))
   end
   local exit_name = protected(run, face)
   run:emit { type = "run.end", exit = exit_name, outcome = run.outcome }

@@ -38,6 +38,7 @@ function Json:sink(event)
 end
 
 function Json.pause() end
+function Json.resume() end
 function Json.close() end
 
 -- ---- plain lines ----
@@ -74,6 +75,7 @@ function Plain:sink(event)
 end
 
 function Plain.pause() end
+function Plain.resume() end
 function Plain.close() end
 
 -- ---- a terminal ----
@@ -139,27 +141,43 @@ local function coloured(self, line)
   return self.colour and (line:gsub(utf8.charpattern, COLOURED)) or line
 end
 
+-- Shows lines above those in flight; during a question they wait.
+local function show(self, list)
+  local out = {}
+  for i, line in ipairs(list) do out[i] = coloured(self, redact.text(line)) .. "\n" end
+  local bytes = table.concat(out)
+  if self.held then
+    self.held = self.held .. bytes
+  else
+    self.write(erase(self) .. bytes .. draw(self))
+  end
+end
+
 function Terminal:sink(event)
   track(self, event)
-  if lines.is_aside(event) then
+  if event.type == "failure" then
     self.write(erase(self))
     return self.write_error(lines.of(event))
   end
   local list = lines.of(event)
-  if #list == 0 and event.type ~= "resource" and event.type ~= "progress" then return end
-  local out = { erase(self) }
-  for _, line in ipairs(list) do out[#out + 1] = coloured(self, redact.text(line)) .. "\n" end
-  out[#out + 1] = draw(self)
-  self.write(table.concat(out))
+  if #list > 0 or event.type == "resource" or event.type == "progress" then show(self, list) end
 end
 
 function Terminal:pause()
   self.write(erase(self))
+  self.held = self.held or ""
+end
+
+function Terminal:resume()
+  local held = self.held
+  self.held = nil
+  if held then self.write(held .. draw(self)) end
 end
 
 function Terminal:close()
   self.closed = true
   self.flying, self.order, self.line = {}, {}, nil
+  self:resume()
   self.write(erase(self))
 end
 
@@ -168,13 +186,13 @@ end
 function Terminal:tick()
   while not self.closed and not clock.is_virtual() do
     task.sleep(TICK)
-    if #self.order > 0 then self.write(erase(self) .. draw(self)) end
+    if #self.order > 0 and not self.held then self.write(erase(self) .. draw(self)) end
   end
 end
 
 --- The face for this run: NDJSON with `json`, else by whether standard output is a terminal. It
--- has sink(event), pause() (before a question), tick() (a task, or nil) and close(). For specs,
--- `options` gives write(text), terminal, columns and colour.
+-- has sink(event), pause() and resume() (around a question), tick() (a task, or nil) and close().
+-- For specs, `options` gives write(text), terminal, columns and colour.
 function M.open(json, options)
   options = options or {}
   local write, terminal = options.write or to_stdout, options.terminal
