@@ -370,8 +370,8 @@ end
 
 --- client(service, {region=, credentials=, …}) → client
 -- `credentials` has get() → credentials | nil, err and expire(credentials) (rtl.aws.credentials);
--- `endpoint` is an URL that is used instead of AWS' own, `variant` {fips = bool, dual = bool}; where
--- AWS has no such endpoint, each call fails with RTL-AWS-008. `profile`: the profile's table.
+-- `endpoint` is an URL that is used instead of AWS' own, `variant` {fips = bool, dual = bool};
+-- where AWS has no such endpoint, each call fails with RTL-AWS-008. `profile`: the profile's table.
 -- `attempts` and `mode` as in rtl.aws.retry; `limiter` (rtl.aws.limiter) is shared by clients of
 -- one service; `tls` as in rtl.wire. `timeouts` are seconds: of silence for {reads = 20,
 -- writes = 60}, to connect (10), and for all of an answer (300; not for data). `notice(text)` is
