@@ -4,12 +4,8 @@ local array = require "rtl.array"
 local endpoint = require "rtl.aws.endpoint"
 local json = require "rtl.native.json"
 local model = require "rtl.aws.model"
+local names = require "test.contract.aws_names"
 local python = require "test.support.python"
-
-local BOTOCORE_NAMES = {
-  service_quotas = "service-quotas", resource_groups = "resource-groups",
-  tagging = "resourcegroupstaggingapi", sso_oidc = "sso-oidc",
-}
 
 -- Where rtl differs, and why: service → partition → the one region it asks there.
 local ONE_REGION = {
@@ -43,15 +39,15 @@ describe("the endpoints of all services", function ()
   local theirs
 
   lazy_setup(function ()
-    local names = array {}
-    for i, name in ipairs(model.services()) do names[i] = BOTOCORE_NAMES[name] or name end
-    theirs = json.decode(python.run("test/contract/aws_endpoints.py", json.encode(names)))
+    local list = array {}
+    for i, name in ipairs(model.services()) do list[i] = names.botocore(name) end
+    theirs = json.decode(python.run("test/contract/aws_endpoints.py", json.encode(list)))
   end)
 
   it("are where botocore's rules say, in all partitions and variants", function ()
     local wrong, count, none = {}, 0, 0
     for _, name in ipairs(model.services()) do
-      local svc, cases = model.service(name), theirs[BOTOCORE_NAMES[name] or name]
+      local svc, cases = model.service(name), theirs[names.botocore(name)]
       for _, case in ipairs(cases) do
         local ours, other = shown(ours_of(svc, case)), shown(theirs_of(cases, name, case))
         count = count + 1

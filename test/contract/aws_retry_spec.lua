@@ -4,12 +4,8 @@ local err = require "rtl.err"
 local errors = require "rtl.aws.errors"
 local json = require "rtl.native.json"
 local model = require "rtl.aws.model"
+local names = require "test.contract.aws_names"
 local python = require "test.support.python"
-
-local BOTOCORE_NAMES = {
-  service_quotas = "service-quotas", resource_groups = "resource-groups",
-  tagging = "resourcegroupstaggingapi", sso_oidc = "sso-oidc",
-}
 
 -- What botocore tries again and rtl does not.
 local NOT_OURS = {
@@ -46,9 +42,9 @@ describe("the errors that are tried again", function ()
   local rows
 
   lazy_setup(function ()
-    local names = array {}
-    for i, name in ipairs(model.services()) do names[i] = BOTOCORE_NAMES[name] or name end
-    rows = json.decode(python.run("test/contract/aws_retry.py", json.encode(names)))
+    local list = array {}
+    for i, name in ipairs(model.services()) do list[i] = names.botocore(name) end
+    rows = json.decode(python.run("test/contract/aws_retry.py", json.encode(list)))
   end)
 
   it("are those of botocore", function ()
