@@ -34,6 +34,30 @@ describe("the operation tables", function ()
     assert.is_true(count > 200)
   end)
 
+  it("have times in structures only, and room for the text beside each", function ()
+    local wrong = {}
+    local function walk(shape, where, seen)
+      if seen[shape] then return end
+      seen[shape] = true
+      for _, member in ipairs(shape.members or {}) do
+        local path = where .. "." .. member.name
+        if member.name:find "_text$" then wrong[#wrong + 1] = path .. " is the name of a text" end
+        walk(member.shape, path, seen)
+      end
+      if shape.member and shape.member.kind == "time" then
+        wrong[#wrong + 1] = where .. " holds times, and no place for their texts"
+      end
+      if shape.member then walk(shape.member, where, seen) end
+    end
+    for _, name in ipairs(model.services()) do
+      local svc = model.service(name)
+      for _, key in ipairs(model.operations(svc)) do
+        walk(svc.ops[key].output, name .. "." .. key, {})
+      end
+    end
+    assert.same({}, wrong)
+  end)
+
   it("say of each write how it may be repeated", function ()
     for _, name in ipairs(model.services()) do
       local svc = model.service(name)

@@ -181,6 +181,7 @@ describe("EC2's query protocol", function ()
       </item></instancesSet></item></reservationSet></DescribeInstancesResponse>]])
     local instance = out.Reservations[1].Instances[1]
     assert.equal(1796119200, instance.LaunchTime)
+    assert.equal("2026-12-01T10:00:00.000Z", instance.LaunchTime_text)
     assert.equal(16, instance.State.Code)
     assert.equal("1.2.3.4", instance.PublicIpAddress)
     assert.equal("efa", instance.NetworkInterfaces[1].InterfaceType)
@@ -348,6 +349,34 @@ describe("the rest protocols", function ()
     assert.equal("NotFound", refusal("s3", "head_bucket", 404, "").code)
     assert.equal("NoSuchBucket", refusal("s3", "list_objects_v2", 404,
       "<Error><Code>NoSuchBucket</Code><Message>m</Message></Error>").code)
+  end)
+end)
+
+describe("times in answers", function ()
+  it("are numbers, with the text beside them where there was one", function ()
+    local cluster = answer("eks", "describe_cluster",
+      '{"cluster":{"name":"demo","createdAt":1796119200.25}}').cluster
+    assert.equal(1796119200.25, cluster.createdAt)
+    assert.is_nil(cluster.createdAt_text)
+    local object = answer("s3", "get_object", "", {
+      ["last-modified"] = "Tue, 01 Dec 2026 10:00:00 GMT",
+    })
+    assert.equal(1796119200, object.LastModified)
+    assert.equal("Tue, 01 Dec 2026 10:00:00 GMT", object.LastModified_text)
+  end)
+
+  it("are text only when they are no times, and nothing when there are none", function ()
+    for text, kept in pairs { ['"soon"'] = "soon", ['"1e400"'] = "1e400", ['""'] = "" } do
+      local cluster = answer("eks", "describe_cluster",
+        '{"cluster":{"createdAt":' .. text .. "}}").cluster
+      assert.is_nil(cluster.createdAt)
+      assert.equal(kept, cluster.createdAt_text)
+    end
+    for _, text in ipairs { "null", "true", "{}", "[]" } do
+      local cluster = answer("eks", "describe_cluster",
+        '{"cluster":{"createdAt":' .. text .. "}}").cluster
+      assert.same({}, { cluster.createdAt, cluster.createdAt_text })
+    end
   end)
 end)
 

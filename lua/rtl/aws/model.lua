@@ -4,7 +4,9 @@
 -- between them: NAME[!][:TYPE][@WIRE]
 --   !      required
 --   TYPE   string (when left out) int float bool blob secret
---          time time.iso time.unix time.http (without a word: the protocol's own form)
+--          time time.iso time.unix time.http (without a word: the protocol's own form): unix
+--                       seconds or ISO 8601 in; out, a member of a structure: NAME a number,
+--                       NAME_text what the service wrote, when it wrote text
 --          token        a string that is filled in when the caller gives none
 --          json urljson a table or text in, a table out; a string of JSON on the wire
 --                       (urljson: percent-encoded in answers, as IAM does)

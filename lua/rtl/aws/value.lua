@@ -21,9 +21,9 @@ function M.http_date(t)
     year, time)
 end
 
---- Unix seconds of an HTTP date, or nil.
+--- Unix seconds of an HTTP date ("Tue, 01 Dec 2026 10:00:00 GMT"; a fraction may be in it), or nil.
 function M.parse_http_date(text)
-  local day, name, year, time = text:match "^%a+, (%d%d?) (%a%a%a) (%d%d%d%d) ([%d:]+) GMT$"
+  local day, name, year, time = text:match "^%a+, (%d%d?) (%a%a%a) (%d%d%d%d) ([%d:.]+) GMT$"
   for month, known in ipairs(MONTHS) do
     if known == name then
       return clock.parse_iso(("%s-%02d-%02dT%sZ"):format(year, month, tonumber(day), time))
@@ -105,21 +105,41 @@ local function from_json_text(text)
   return value
 end
 
-local function time_of(_, text)
-  return tonumber(text) or clock.parse_iso(text) or M.parse_http_date(text) or text
+-- Unix seconds of a number or of a text in any of the three forms, whichever the model says (the
+-- SDKs read them so, too), or nil.
+local function seconds_of(given)
+  if type(given) == "string" then
+    if given:find "^[+-]?%d+%.?%d*$" or given:find "^[+-]?%d+%.?%d*[eE][+-]?%d+$" then
+      given = tonumber(given)
+    else
+      return clock.parse_iso(given) or M.parse_http_date(given)
+    end
+  end
+  local finite = given == given and math.abs(given) < math.huge
+  return finite and given or nil
+end
+
+--- Puts a time of an answer into `out`: `out.NAME` is a number, unix seconds (with a fraction, if
+-- there was one), and `out.NAME_text` the text that the service wrote, where it wrote one. What is
+-- no time is there as text only.
+function M.put_time(out, name, given)
+  if type(given) ~= "string" and type(given) ~= "number" then return end
+  local t = seconds_of(given)
+  out[name] = t
+  if type(given) == "string" or not t then out[name .. "_text"] = tostring(given) end
 end
 
 local FROM_TEXT = {
   int = function (_, text) return math.tointeger(tonumber(text)) or tonumber(text) or text end,
   float = function (_, text) return tonumber(text) or text end,
   bool = function (_, text) return text == "true" end,
-  time = time_of,
   blob = function (_, text) return crypto.base64_decode(text) or text end,
   json = function (_, text) return from_json_text(text) end,
   urljson = function (_, text) return from_json_text(M.unescape(text)) end,
 }
 
---- The Lua value of text out of an answer; what can't be read as its type stays text.
+--- The Lua value of text out of an answer; what can't be read as its type stays text. (Times are
+-- put by M.put_time.)
 function M.from_text(shape, text)
   if shape.kind == "secret" then return secret.is(text) and text or secret.new(text) end
   local convert = FROM_TEXT[shape.kind]

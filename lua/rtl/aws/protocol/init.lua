@@ -101,7 +101,11 @@ function M.decode_headers(op, res)
   local out = {}
   for _, member in ipairs(op.output.members) do
     local text = member.where == "header" and res.headers[member.wire_out:lower()]
-    if text then out[member.name] = value.from_text(member.shape, text) end
+    if text and member.shape.kind == "time" then
+      value.put_time(out, member.name, text)
+    elseif text then
+      out[member.name] = value.from_text(member.shape, text)
+    end
   end
   return out
 end

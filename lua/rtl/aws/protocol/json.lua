@@ -58,7 +58,9 @@ end
 local function incoming_structure(shape, field)
   local out = {}
   for _, member in ipairs(shape.members) do
-    if member.where == "body" then
+    if member.where == "body" and member.shape.kind == "time" then
+      value.put_time(out, member.name, field[member.wire_out])
+    elseif member.where == "body" then
       out[member.name] = M.incoming(member.shape, field[member.wire_out])
     end
   end

@@ -49,8 +49,11 @@ end
 local function incoming_structure(shape, node)
   local by_name, out = index(node), {}
   for _, member in ipairs(shape.members) do
-    if member.where == "body" then
-      out[member.name] = incoming_member(member, by_name[member.wire_out])
+    local nodes = by_name[member.wire_out]
+    if member.where == "body" and member.shape.kind == "time" then
+      value.put_time(out, member.name, nodes and nodes[1].text)
+    elseif member.where == "body" then
+      out[member.name] = incoming_member(member, nodes)
     end
   end
   return out
