@@ -6,6 +6,7 @@
 
 local plan = require "rtl.plan"
 local pods = require "rtl.recipe.ray_pods"
+local pricing = require "rtl.kinds.pricing"
 local report = require "rtl.recipe.report"
 local text = require "rtl.recipe.text"
 
@@ -62,6 +63,8 @@ return {
   action = function (run)
     run:connect()
     run:peek()
+    pricing.load(run.ctx, { others = true,
+      types = { run.settings.gpu_type, run.settings.system_type } })
     local lines = report.head(run)
     lines[#lines + 1] = ""
     add(lines, "Made", resource_lines(run))

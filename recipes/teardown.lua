@@ -9,6 +9,7 @@
 --   rtl recipes/teardown.lua               asks once, then removes it
 
 local plan = require "rtl.plan"
+local pricing = require "rtl.kinds.pricing"
 local report = require "rtl.recipe.report"
 local text = require "rtl.recipe.text"
 
@@ -79,6 +80,8 @@ return {
   action = function (run)
     run:connect()
     if run.options.plan then run:peek() else run:lock() end
+    pricing.load(run.ctx, { others = true,
+      types = { run.settings.gpu_type, run.settings.system_type } })
     local t = plan.teardown.plan(run.ctx, run:all_kinds(), { purge = run.settings.purge })
     run:emit { type = "text", lines = plan_lines(run, t) }
     if run.options.plan then

@@ -20,6 +20,7 @@ local lease = require "rtl.recipe.lease"
 local nat_gateway = require "rtl.kinds.nat_gateway"
 local node_group = require "rtl.kinds.node_group"
 local nodes = require "rtl.recipe.nodes"
+local pricing = require "rtl.kinds.pricing"
 local placement_group = require "rtl.kinds.placement_group"
 local route_table = require "rtl.kinds.route_table"
 local security_group = require "rtl.kinds.security_group"
@@ -139,7 +140,8 @@ local function declare_system(run, cluster, role, network, needs)
     disk_gib = s.system_disk, security_groups = { cluster.security_group_id }, efa = 0 })
   return run:declare(node_group "system" {
     cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = network.private_ids,
-    instance_type = s.system_type, count = s.system_count, ami_type = "AL2023_x86_64_STANDARD",
+    instance_type = s.system_type, count = s.system_count, disk_gib = s.system_disk,
+    ami_type = "AL2023_x86_64_STANDARD",
     labels = { role = "system" }, group_name = group_name(run, "system"),
     launch_template_id = template.id, launch_template_version = template.version,
     after = needs,
@@ -166,7 +168,8 @@ local function declare_gpu(run, cluster, role, network, needs)
   local subnet_id = network.given or network.private[zone].id
   local group = run:declare(node_group(name) {
     cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = { subnet_id },
-    instance_type = s.gpu_type, count = s.gpu_count, ami_type = "AL2023_x86_64_NVIDIA",
+    instance_type = s.gpu_type, count = s.gpu_count, disk_gib = s.gpu_disk,
+    ami_type = "AL2023_x86_64_NVIDIA",
     zone_id = zone, group_name = group_name(run, name),
     capacity_type = in_block(run) and "CAPACITY_BLOCK" or nil,
     labels = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" },
@@ -260,13 +263,17 @@ end
 return {
   title   = "Capacity, network, cluster and node groups",
   creates = "VPC with NAT, EKS cluster, system node group, GPU node group with EFA",
-  actions = capacity.actions, -- what the preflight calls, for --policy
+  -- What the preflight calls, for --policy.
+  actions = table.move(pricing.actions, 1, #pricing.actions, #capacity.actions + 1,
+    table.move(capacity.actions, 1, #capacity.actions, 1, {})),
 
   preflight = function (run)
     if not run:has_aws() then return nodes.check_given(run) end
     run.facts.ranked = rank(run)
     choose_region(run, run.facts.ranked)
     choose(run)
+    pricing.load(run.ctx, { others = true, types = { run.settings.system_type },
+      version = run.settings.kubernetes_version })
     lease.preflight(run)
   end,
 

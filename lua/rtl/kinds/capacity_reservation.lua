@@ -5,8 +5,8 @@
 
 local clock = require "rtl.clock"
 local err = require "rtl.err"
-local instances = require "rtl.kinds.instances"
 local kind = require "rtl.plan.kind"
+local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
 local OVER = { cancelled = true, expired = true, failed = true, unsupported = true,
@@ -101,10 +101,10 @@ local function delete(ctx, item)
   end)
 end
 
-local function cost(_, _, f)
-  local row = instances.find(f.instance_type)
+local function cost(ctx, _, f)
+  local price = pricing.of(ctx, f.instance_type)
   local what = ("hold of %d × %s until nodes use it"):format(f.count, f.instance_type)
-  if not (row and row.price) then return { unknown = true, what = what } end
+  if not price then return { unknown = true, what = what } end
   return { hourly = 0.0, what = what }
 end
 
@@ -116,8 +116,8 @@ end
 local function find(ctx)
   local list, failure = support.find(ctx, SPEC, live_of)
   for _, item in ipairs(list or {}) do
-    local row = instances.find(item.outputs.instance_type)
-    item.hourly = row and row.price and row.price * (item.outputs.free or 0)
+    local price = pricing.of(ctx, item.outputs.instance_type)
+    item.hourly = price and price * (item.outputs.free or 0)
   end
   return list, failure
 end

@@ -7,7 +7,7 @@ local array = require "rtl.array"
 local compare = require "rtl.plan.compare"
 local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
-local prices = require "rtl.plan.prices"
+local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
 local function name_of(_, res)
@@ -213,6 +213,12 @@ local function delete(ctx, item)
     end)
 end
 
+local function cost(ctx, _, f)
+  local hourly, source, extended = pricing.cluster(ctx, f.version)
+  return { hourly = hourly, source = source,
+    what = "EKS control plane" .. (extended and ", extended support" or "") }
+end
+
 -- By then the node groups are gone; until they are, EKS refuses.
 local function lease(res)
   return { action = "eks:deleteCluster", input = { Name = res.name }, delay = 600,
@@ -227,7 +233,7 @@ local function find(ctx)
     local cluster, refused = describe(ctx, name)
     if refused then return nil, refused end
     if cluster and support.is_ours(ctx, cluster.tags or {}) then
-      found[#found + 1] = { id = name, name = name, hourly = prices.eks_cluster,
+      found[#found + 1] = { id = name, name = name, hourly = pricing.cluster(ctx, cluster.version),
         outputs = live_of(cluster) }
     end
   end
@@ -251,7 +257,7 @@ return kind.define {
   ready = { wait = wait, usual = 600, delete_usual = 300 },
   depends = { "iam_role", "subnet", "security_group", "vpc", "log_group", "schedule_group" },
   lease = lease,
-  cost = function () return { hourly = prices.eks_cluster, what = "EKS control plane" } end,
+  cost = cost,
   find = find,
   users = users,
   describe = describe,

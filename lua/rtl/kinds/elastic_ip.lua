@@ -2,7 +2,7 @@
 -- elastic_ip "nat" {} → id (allocation), public_ip
 
 local kind = require "rtl.plan.kind"
-local prices = require "rtl.plan.prices"
+local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
 local SPEC = { op = "describe_addresses", items = "Addresses", id = "AllocationId",
@@ -42,7 +42,7 @@ end
 
 local function find(ctx)
   local list, failure = support.find(ctx, SPEC, live_of)
-  for _, item in ipairs(list or {}) do item.hourly = prices.public_ipv4 end
+  for _, item in ipairs(list or {}) do item.hourly = pricing.of(ctx, "public_ipv4") end
   return list, failure
 end
 
@@ -56,7 +56,10 @@ return kind.define {
   ready = { usual = 2, delete_usual = 3 },
   lease = lease,
   depends = { "schedule_group" },
-  cost = function () return { hourly = prices.public_ipv4, what = "public IPv4 address" } end,
+  cost = function (ctx)
+    local hourly, source = pricing.of(ctx, "public_ipv4")
+    return { hourly = hourly, source = source, what = "public IPv4 address" }
+  end,
   find = find,
   actions = {
     "ec2:DescribeAddresses",

@@ -3,7 +3,7 @@
 
 local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
-local prices = require "rtl.plan.prices"
+local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
 local function find_inside(ctx, found)
@@ -19,7 +19,7 @@ local function find_inside(ctx, found)
         if group.logGroupName == name then
           local gib = (group.storedBytes or 0) / 2 ^ 30
           all[#all + 1] = { id = name, name = item.id,
-            hourly = gib * prices.logs_gb_month / prices.hours_a_month }
+            hourly = pricing.storage(ctx, "logs_gb_month", gib) }
         end
       end
     end

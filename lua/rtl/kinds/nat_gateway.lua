@@ -3,7 +3,7 @@
 
 local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
-local prices = require "rtl.plan.prices"
+local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
 local GONE = { deleted = true, deleting = true }
@@ -91,7 +91,7 @@ local function find(ctx)
     if item.State ~= "deleted" then
       local name = support.tags_of(item.Tags)["rtl:resource"] or ""
       found[#found + 1] = { id = item.NatGatewayId, name = name:match("/(.*)$"),
-        hourly = prices.nat_gateway, outputs = live_of(item) }
+        hourly = pricing.of(ctx, "nat_gateway"), outputs = live_of(item) }
     end
   end
   return found
@@ -111,7 +111,10 @@ return kind.define {
   ready = { wait = wait, usual = 120, delete_usual = 60 },
   depends = { "subnet", "elastic_ip", "internet_gateway", "vpc", "schedule_group" },
   lease = lease,
-  cost = function () return { hourly = prices.nat_gateway, what = "NAT gateway" } end,
+  cost = function (ctx)
+    local hourly, source = pricing.of(ctx, "nat_gateway")
+    return { hourly = hourly, source = source, what = "NAT gateway", begun_hours = true }
+  end,
   find = find,
   actions = {
     "ec2:DescribeNatGateways",

@@ -5,6 +5,7 @@
 --   labels = { role = "gpu-worker" }, taints = { { key = "nvidia.com/gpu", value = "true",
 --   effect = "NO_SCHEDULE" } }, launch_template_id = t.id, launch_template_version = t.version }
 --   → group_name, asg
+-- disk_gib: what the template gives each node, for the price.
 -- Its subnets, type and template are fixed for life: another zone is another group, whose name
 -- carries the zone id. A failure for capacity has err.replan: the next zone may have some.
 
@@ -15,6 +16,7 @@ local instances = require "rtl.kinds.instances"
 local kind = require "rtl.plan.kind"
 local launch_failure = require "rtl.kinds.launch_failure"
 local node_join = require "rtl.kinds.node_join"
+local pricing = require "rtl.kinds.pricing"
 local ref = require "rtl.ref"
 local support = require "rtl.kinds.support"
 
@@ -273,15 +275,25 @@ local function delete(ctx, item)
     end)
 end
 
-local function hourly(instance_type, count)
-  local row = instances.find(instance_type)
-  return row and row.price and row.price * count
+local function hourly(ctx, instance_type, count)
+  local price, source = pricing.of(ctx, instance_type)
+  return price and price * count, source
 end
 
-local function cost(_, _, f)
+-- Instances with their disks. A capacity block was paid when it was bought.
+local function cost(ctx, _, f)
   local what = ("%d × %s"):format(f.count, f.instance_type)
-  local price = hourly(f.instance_type, f.count)
-  return price and { hourly = price, what = what } or { unknown = true, what = what }
+  local price, source = hourly(ctx, f.instance_type, f.count)
+  if f.capacity_type == "CAPACITY_BLOCK" then
+    price, what = 0.0, what .. " of a capacity block, which was paid when it was bought"
+  end
+  if not price then return { unknown = true, what = what } end
+  local disks = 0.0
+  if f.disk_gib then
+    what = ("%s, %d GiB each"):format(what, f.disk_gib)
+    disks = pricing.storage(ctx, "gp3_gb_month", f.disk_gib) * f.count
+  end
+  return { hourly = price + disks, what = what, source = source, units = f.count }
 end
 
 local function lease(res)
@@ -305,7 +317,7 @@ local function find_inside(ctx, found)
       local live = live_of(group)
       list[#list + 1] = { id = one.name, outputs = live,
         name = (group.tags["rtl:resource"] or ""):match("/(.*)$") or one.name,
-        hourly = live.instance_type and hourly(live.instance_type, live.count or 0) }
+        hourly = live.instance_type and hourly(ctx, live.instance_type, live.count or 0) }
     end
   end
   return list
@@ -317,7 +329,7 @@ return kind.define {
   fields = { cluster = "string", role_arn = "string", subnet_ids = "list", instance_type = "string",
     count = "integer", ami_type = "string", labels = "table?", taints = "list?",
     launch_template_id = "string?", launch_template_version = "string?", capacity_type = "string?",
-    zone_id = "string?", group_name = "string?" },
+    zone_id = "string?", group_name = "string?", disk_gib = "integer?" },
   identity = { "instance_type", "ami_type", "zone_id", "group_name" },
   within = { "cluster" },
   reads_with = { "cluster" },

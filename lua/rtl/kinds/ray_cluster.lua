@@ -9,6 +9,7 @@ local json = require "rtl.native.json"
 local kind = require "rtl.plan.kind"
 local kube = require "rtl.kinds.kube"
 local prices = require "rtl.plan.prices"
+local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
 local KIND = "ray.io/v1/RayCluster"
@@ -189,8 +190,9 @@ end
 -- What its pods pull through the NAT gateway, once a node; nothing where there is none of ours.
 local function cost(ctx, _, f)
   if not ctx.aws_of then return nil end
-  return { once = (f.workers + 1) * prices.image_gb * prices.nat_gateway_gb, what = "image pulls",
-    source = prices.source }
+  local price, source = pricing.of(ctx, "nat_gateway_gb")
+  return { once = (f.workers + 1) * prices.image_gb * price, what = "image pulls",
+    source = source }
 end
 
 return kind.define {

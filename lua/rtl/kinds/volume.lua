@@ -3,7 +3,7 @@
 
 local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
-local prices = require "rtl.plan.prices"
+local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
 local function find_inside(ctx, found)
@@ -17,7 +17,7 @@ local function find_inside(ctx, found)
       if not list then return nil, failure end
       for _, volume in ipairs(list) do
         all[#all + 1] = { id = volume.VolumeId, name = volume.VolumeId,
-          hourly = (volume.Size or 0) * prices.gp3_gb_month / prices.hours_a_month }
+          hourly = pricing.storage(ctx, "gp3_gb_month", volume.Size or 0) }
       end
     end
   end

@@ -8,6 +8,15 @@ function M.of_resource(ctx, res)
   return not res.given and res.kind.cost and res.kind.cost(ctx, res, res.fields) or nil
 end
 
+-- Each source once, in the order of the lines.
+local function add_source(total, source)
+  for _, known in ipairs(total.sources) do
+    if known == source then return end
+  end
+  total.sources[#total.sources + 1] = source
+  total.source = table.concat(total.sources, "; ")
+end
+
 local function add(total, res, price, paid_now)
   if price.unknown then
     total.unknown[#total.unknown + 1] = res.key
@@ -15,13 +24,13 @@ local function add(total, res, price, paid_now)
   end
   total.hourly = total.hourly + (price.hourly or 0)
   total.once = total.once + (paid_now and price.once or 0)
-  total.source = price.source or total.source
+  add_source(total, price.source)
   total.lines[#total.lines + 1] = { resource = res.key, what = price.what,
-    hourly = price.hourly or 0, once = price.once or 0 }
+    hourly = price.hourly or 0, once = price.once or 0, source = price.source }
 end
 
 local function nothing()
-  return { hourly = 0.0, once = 0.0, lines = {}, unknown = {} }
+  return { hourly = 0.0, once = 0.0, lines = {}, unknown = {}, sources = {} }
 end
 
 --- The cost of resources (array) as if all were made: what M.of returns.
@@ -34,8 +43,9 @@ function M.of_resources(ctx, resources)
   return total
 end
 
---- The cost of a plan: { hourly = usd, once = usd, lines = {{resource, what, hourly, once}},
--- source = text, unknown = {keys} }. `once` is what is paid one time (image pulls).
+--- The cost of a plan: { hourly = usd, once = usd, lines = {{resource, what, hourly, once,
+-- source}}, sources = {texts}, source = them all, unknown = {keys} }. `once` is what is paid one
+-- time (image pulls).
 function M.of(plan, ctx)
   local total = nothing()
   for _, row in ipairs(plan.changes) do

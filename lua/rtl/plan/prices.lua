@@ -4,7 +4,7 @@ return {
   date = "2026-07-20",
   source = "built-in table of 2026-07-20 for us-east-1; other regions differ",
   eks_cluster = 0.10,              -- an hour, standard support
-  eks_cluster_extended = 0.60,     -- an hour, extended support
+  eks_extended = 0.50,             -- an hour, added where a version is in extended support
   nat_gateway = 0.045,             -- an hour, started hours count in full
   nat_gateway_gb = 0.045,          -- per GB through it
   public_ipv4 = 0.005,             -- an hour

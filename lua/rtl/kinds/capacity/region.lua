@@ -5,6 +5,7 @@ local clock = require "rtl.clock"
 local err = require "rtl.err"
 local instances = require "rtl.kinds.instances"
 local keys = require "rtl.keys"
+local pricing = require "rtl.kinds.pricing"
 local quota = require "rtl.kinds.capacity.quota"
 local support = require "rtl.kinds.support"
 local task = require "rtl.task"
@@ -102,6 +103,10 @@ local function read(ctx, spec, region)
     reservations = function () return reservations_in(ec2) end,
     running = function () return running_in(ec2) end,
     blocks = function () return blocks_in(ec2, spec) end,
+    price = function ()
+      pricing.load(ctx, { region = region, types = { spec.instance } })
+      return true
+    end,
   }
   for _, want in ipairs(wants_of(spec)) do
     asked[want.code] = function () return quota.granted(ctx, region, want.code) end
@@ -218,7 +223,7 @@ local function why_not(zone)
 end
 
 local function zone_rows(ctx, spec, region, answers)
-  local info, price = answers.info, instances.of(spec.instance).price
+  local info, price = answers.info, pricing.of(ctx, spec.instance, region)
   local efa = info and info.NetworkInfo and info.NetworkInfo.EfaSupported or false
   local rows = {}
   for _, zone in ipairs(answers.zones) do
