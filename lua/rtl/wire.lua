@@ -162,12 +162,16 @@ end
 
 answer_mt.__close = answer_methods.close
 
+-- A name may come ten thousand times: its values are joined once.
 local function header_map(list)
   local map = {}
   for _, pair in ipairs(list) do
     local name = pair[1]:lower()
-    map[name] = map[name] and map[name] .. ", " .. pair[2] or pair[2]
+    local values = map[name] or {}
+    values[#values + 1] = pair[2]
+    map[name] = values
   end
+  for name, values in pairs(map) do map[name] = table.concat(values, ", ") end
   return map
 end
 

@@ -73,7 +73,8 @@ static size_t limit(lua_State *L, const char *name, lua_Integer otherwise) {
  * Reads an XML document into nodes {name =, attr = {name = value}, text =, child, …}. Names keep
  * their prefix; text is the element's own, "" where there is only white space between children. The
  * texts of the elements named in `secret`, and below them, become rtl.native.secret. Limits: depth
- * (256 elements inside each other), size (64 MiB). A document type is refused.
+ * (256 elements inside each other), size (64 MiB), nodes (524288 elements and attributes). A
+ * document type is refused.
  * Malformed text: nil and an error RTL-DATA-003 with line and column. */
 static int l_decode(lua_State *L) {
   size_t size;
@@ -81,7 +82,8 @@ static int l_decode(lua_State *L) {
   const char *text = rtl_check_bytes(L, 1, &size);
   lua_settop(L, 2);
   luaL_argexpected(L, lua_isnil(L, 2) || lua_istable(L, 2), 2, "table");
-  struct xml_limits limits = {limit(L, "depth", 256), limit(L, "size", 64 << 20), 0};
+  struct xml_limits limits = {limit(L, "depth", 256), limit(L, "size", 64 << 20),
+                              limit(L, "nodes", 1 << 19), 0};
   luaL_argcheck(L, limits.depth <= 1000, 2, "a depth of at most 1000 expected");
   int hidden = rtl_push_secret_names(L, 2);
   limits.wipe = hidden != 0 || lua_type(L, 1) != LUA_TSTRING;

@@ -20,7 +20,7 @@ struct builder {
   struct xml_doc *doc;
   const struct xml_limits *limits;
   struct xml_node *open; /* the innermost element */
-  size_t depth;
+  size_t depth, nodes;
   char *text; /* texts of all open elements, the innermost one's last */
   size_t size, capacity;
   size_t starts_capacity;
@@ -134,9 +134,19 @@ static int push_start(struct builder *b) {
   return 1;
 }
 
+static int is_one_too_many(struct builder *b) {
+  if (b->nodes == b->limits->nodes) {
+    fail(b, "more elements than the limit");
+    return 1;
+  }
+  b->nodes++;
+  return 0;
+}
+
 static void add_attributes(struct builder *b, struct xml_node *node, const XML_Char **pairs) {
   for (; *pairs != NULL && b->problem == NULL; pairs += 2) {
-    struct xml_attribute *attribute = allocate(b, sizeof *attribute);
+    struct xml_attribute *attribute =
+        is_one_too_many(b) ? NULL : allocate(b, sizeof *attribute);
     if (attribute == NULL) {
       return;
     }
@@ -166,7 +176,7 @@ static void XMLCALL on_start(void *data, const XML_Char *name, const XML_Char **
     fail(b, "elements nested too deep");
     return;
   }
-  struct xml_node *node = allocate(b, sizeof *node);
+  struct xml_node *node = is_one_too_many(b) ? NULL : allocate(b, sizeof *node);
   if (node == NULL || !push_start(b)) {
     return;
   }

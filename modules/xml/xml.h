@@ -33,6 +33,7 @@ struct xml_doc {
 struct xml_limits {
   size_t depth; /* elements inside each other */
   size_t size;  /* bytes of text */
+  size_t nodes; /* elements and attributes: each takes a hundred times its shortest text */
   int wipe;     /* overwrite everything that held text when it is freed */
 };
 

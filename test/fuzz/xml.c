@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   for (int wipe = 0; wipe < 2; wipe++) {
     struct xml_doc doc;
     struct xml_error error;
-    struct xml_limits limits = {64, 1 << 16, wipe};
+    struct xml_limits limits = {64, 1 << 16, 1 << 12, wipe};
     if (xml_parse((const char *)bytes, size, &limits, &doc, &error)) {
       nodes[wipe] = check(doc.root, 1);
       xml_free(&doc);

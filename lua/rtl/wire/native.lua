@@ -175,18 +175,21 @@ local function next_event(w, handle, req)
   end
 end
 
+-- In time that grows with the text, also when all of it is blank.
+local function trimmed(text)
+  return text:find("%S") and text:match("(%S.*%S)") or text:match("%S") or ""
+end
+
 -- "HTTP/1.1 200 OK\nname: value\n…" → reason, {{name, value}, …}. A line that starts with a blank
 -- goes on with the one before it.
 local function parse_head(lines)
   local list, reason = {}, ""
-  for line in lines:gmatch("([^\n]*)\n") do
-    local name, value = line:match("^([^:%s][^:]*):%s*(.-)%s*$")
+  for line in lines:gsub("\n[ \t]+", " "):gmatch("([^\n]*)\n") do
+    local name, value = line:match("^([^:%s][^:]*):(.*)$")
     if line:match("^HTTP/") and #list == 0 then
       reason = line:match("^%S+ %d+ ?(.*)$") or ""
-    elseif line:match("^[ \t]") and #list > 0 then
-      list[#list][2] = list[#list][2] .. " " .. line:match("^%s*(.-)%s*$")
     elseif name then
-      list[#list + 1] = { name, value }
+      list[#list + 1] = { name, trimmed(value) }
     end
   end
   return reason, list
