@@ -237,7 +237,7 @@ static void on_done(struct rtl_transfer *transfer, CURLcode result) {
     self->refusal = RTL_HTTP_TOO_LARGE; /* libcurl's word for a header line above 100 KB, and for
                                            gzip that swells beyond what it holds for us */
   }
-  if (result != CURLE_OK && self->refusal != RTL_HTTP_OK) {
+  if (self->refusal != RTL_HTTP_OK) { /* whatever libcurl made of it */
     error = self->refusal;
     describe_refusal(self);
   } else if (result != CURLE_OK) {
@@ -390,11 +390,16 @@ enum rtl_http_event rtl_http_next(struct rtl_http *self) {
   return RTL_HTTP_NOTHING;
 }
 
-/* Goes on with what is no longer paused. The callbacks run inside of curl_easy_pause. */
+/* Goes on with what is no longer paused. The callbacks run inside of curl_easy_pause; what they
+ * refuse there is no failure of the transfer to libcurl, which may end it well without those
+ * bytes. */
 static void resume(struct rtl_http *self) {
   if (self->transfer.easy != NULL) {
     int still = (self->paused ? CURLPAUSE_RECV : 0) | (self->wants ? CURLPAUSE_SEND : 0);
-    rtl_curl.curl_easy_pause(self->transfer.easy, still);
+    CURLcode code = rtl_curl.curl_easy_pause(self->transfer.easy, still);
+    if (code != CURLE_OK) {
+      on_done(&self->transfer, code);
+    }
   }
 }
 

@@ -83,6 +83,11 @@ describe("an answer that is wrong", function ()
   it("swells no further than it may", function ()
     local res, e = get("/bomb/80", { gzip = true })
     assert.same({ nil, "RTL-NET-011" }, { res, e.code })
+    for _, most in ipairs { 1000, 300000, 700000, (1 << 20) - 1 } do -- in one piece, or paused
+      res, e = get("/bomb/1", { gzip = true, max_body = most })
+      assert.same({ nil, "RTL-NET-011" }, { res, e.code }, most)
+    end
+    assert.equal(1 << 20, #assert(get("/bomb/1", { gzip = true, max_body = 1 << 20 })).body)
     local swollen <close> = assert(get("/bomb/40", { gzip = true, stream = true }))
     local size, bytes = 0, ""
     while bytes do
