@@ -109,6 +109,7 @@ local function exchange(self, call, creds)
     tls = self.tls, gzip = not is_data(op), stream = call.stream, idle = silence,
     timeout = not is_data(op) and self.timeouts.all or nil,
     connect_timeout = self.timeouts.connect,
+    max_body = not is_data(op) and protocol.largest(op) or nil,
   }
   return res, lost, started
 end

@@ -22,6 +22,18 @@ function M.encode(op, params)
   return ENCODERS[op.service.protocol](op, params)
 end
 
+local function is_xml(protocol)
+  return protocol == "ec2query" or protocol == "awsquery" or protocol == "rest-xml"
+end
+
+-- A JSON value takes fifty times its text in memory; of XML, the parser limits the elements.
+local LARGEST_XML, LARGEST_JSON = 16 << 20, 4 << 20
+
+--- The most bytes that the body of an answer may have: ten times what any service sends in one.
+function M.largest(op)
+  return is_xml(op.service.protocol) and LARGEST_XML or LARGEST_JSON
+end
+
 -- Bytes of a text, a code and an excerpt out of a refusal; EC2's encoded reasons are that long.
 local LONGEST, LONGEST_CODE, EXCERPT = 4096, 128, 200
 
@@ -45,10 +57,6 @@ local function unreadable(res, why, strange)
     message = "the answer is not what the service sends: " .. clean(tostring(why)),
     excerpt = secret.is(res.body) and "" or clean(res.body:sub(1, EXCERPT)),
   }
-end
-
-local function is_xml(protocol)
-  return protocol == "ec2query" or protocol == "awsquery" or protocol == "rest-xml"
 end
 
 local function is_query(op)
