@@ -1,8 +1,6 @@
 -- A server that answers wrongly, against the AWS client: what it does × the protocol and kind of
 -- the call → the outcome, how many requests came, and how many things were made. No create takes
 -- effect twice, and every failure is one clear error.
-local clock = require "rtl.clock"
-local fs = require "rtl.fs"
 local hostile = require "test.support.hostile"
 local http = require "rtl.native.http"
 local task = require "rtl.task"
@@ -10,7 +8,7 @@ local task = require "rtl.task"
 local answer, does, good, send = hostile.answer, hostile.does, hostile.good, hostile.send
 local CLOSE, RESET, HANG = { ["end"] = "close" }, { ["end"] = "reset" }, { ["end"] = "hang" }
 
-local server, patient
+local server
 
 -- ---- outcomes: kind → what is expected ----
 
@@ -209,25 +207,11 @@ local function script_of(row, call)
   return { answers = answers }
 end
 
--- One clear error: a code that is explained or the service's own, what was being done, and nothing
--- that a terminal would act upon.
-local function assert_clear(e, call)
-  local text = tostring(e)
-  assert.is_nil(text:find "%c", text)
-  assert.is_true(#text < 2000, #text .. " bytes of error")
-  assert.truthy(e.doing and e.doing:find(call.service == "resource_groups" and "resource-groups"
-    or call.service, 1, true), text)
-  local area = e.code:match "^RTL%-(%u+)%-"
-  if area then assert.is_table(require("rtl.codes." .. area:lower())[e.code], e.code) end
-end
-
-local function run_case(row, call, limits, tls)
+local function run_case(row, call)
   local expected = row[3][call.kind]
   local name = server:script(call, script_of(row, call))
-  local client = server:client(call, name, tls)
-  local out, e = hostile.with_limits(limits or {}, function ()
-    return client:call(call.op, call.params)
-  end)
+  local client = server:client(call, name)
+  local out, e = client:call(call.op, call.params)
   local seen = server:seen(name)
   local where = ("%s %s that %s"):format(call.protocol, call.kind, row[1])
   local got = out and "ok" or e.code
@@ -235,27 +219,15 @@ local function run_case(row, call, limits, tls)
     where .. ": " .. tostring(e or ""))
   if call.kind ~= "read" then assert.equal(expected.effects, seen.effects, where) end
   if expected.sent ~= nil then assert.equal(expected.sent, e.sent or false, where) end
-  if e then assert_clear(e, call) end
+  if e then hostile.assert_clear(e, call) end
   local id = out and hostile.id_of(call, out)
   assert.equal(expected[1] == "ok", id ~= nil, where)
   for _, token in ipairs(seen.tokens) do assert.equal(seen.tokens[1], token, where) end
   if seen.effects == 1 and id then assert.equal(1, tonumber(id), where) end
 end
 
-setup(function ()
-  local dir = fs.temp_dir()
-  server = hostile.start(dir)
-  server.dir = dir
-  patient = hostile.impatient()
-end)
-
-teardown(function ()
-  patient()
-  server:stop()
-  fs.remove_tree(server.dir)
-  http.close_idle()
-  clock.correct(0)
-end)
+setup(function () server = hostile.start() end)
+teardown(function () server:stop() end)
 
 describe("a server that", function ()
   for _, row in ipairs(ROWS) do
@@ -265,7 +237,7 @@ describe("a server that", function ()
         if not row.only or row.only(call) then cases[#cases + 1] = call end
       end
       hostile.with_limits(row.limits or {}, function ()
-        task.map(cases, function (call) run_case(row, call, row.limits) end, row.costly and 1 or 12)
+        task.map(cases, function (call) run_case(row, call) end, row.costly and 1 or 12)
       end)
       assert.equal(0, http.live())
       assert.equal(0, server:strangers())

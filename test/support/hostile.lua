@@ -2,10 +2,12 @@
 -- answer, and the bytes of bad ones.
 
 local aws = require "rtl.aws"
+local clock = require "rtl.clock"
 local credentials = require "rtl.aws.credentials"
 local crypto = require "rtl.native.crypto"
 local entropy = require "rtl.entropy"
 local fs = require "rtl.fs"
+local http = require "rtl.native.http"
 local json = require "rtl.native.json"
 local native = require "rtl.native.process"
 local support = require "test.support.server"
@@ -104,9 +106,8 @@ function M.answer(status, head, body, framing)
   if framing ~= "chunks" then
     return ("%sContent-Length: %d\r\n\r\n%s"):format(lines, #body, body)
   end
-  local half = #body // 2
   local parts = { lines .. "Transfer-Encoding: chunked\r\n\r\n" }
-  for _, part in ipairs { body:sub(1, half), body:sub(half + 1) } do
+  for _, part in ipairs { body:sub(1, 9), body:sub(10) } do -- the id is in one piece
     if part ~= "" then parts[#parts + 1] = ("%x\r\n%s\r\n"):format(#part, part) end
   end
   return table.concat(parts) .. "0\r\n\r\n"
@@ -135,8 +136,18 @@ end
 local server = {}
 server.__index = server
 
---- Starts the server; `dir` is an empty folder for its certificates.
-function M.start(dir)
+-- Makes waits between attempts nothing (chance is 0; tokens still differ). Returns the former.
+local function impatient()
+  local serial = 0
+  return entropy.use { bytes = function (n)
+    serial = serial + 1
+    return n == 8 and ("\0"):rep(8) or (("%016d"):format(serial)):rep(n // 16 + 1):sub(1, n)
+  end }
+end
+
+--- Starts the server. Until its stop(), waits between attempts take no time.
+function M.start()
+  local dir = fs.temp_dir()
   support.certificates(dir)
   local argv = { "python3", "-u", "test/support/hostile_server.py",
     "--cert", fs.join(dir, "server.pem"), "--key", fs.join(dir, "server.key") }
@@ -147,15 +158,19 @@ function M.start(dir)
   return setmetatable({
     child = child, stdin = stdin, stdout = stdout, scripts = 0, stranger = ports.stranger,
     url = "http://127.0.0.1:" .. ports.port, tls_url = "https://localhost:" .. ports.tls,
-    ca_file = fs.join(dir, "ca.pem"),
+    ca_file = fs.join(dir, "ca.pem"), dir = dir, former = impatient(),
   }, server)
 end
 
---- Ends it.
+--- Ends it, and undoes what it and its calls changed.
 function server:stop()
   self.child:kill(9)
   task.await(self.child)
   for _, handle in ipairs { self.child, self.stdin, self.stdout } do handle:close() end
+  fs.remove_tree(self.dir)
+  entropy.use(self.former)
+  clock.correct(0)
+  http.close_idle()
 end
 
 local function ask(self, path, body)
@@ -204,16 +219,6 @@ end
 
 -- ---- the client's side ----
 
---- Makes waits between attempts nothing (chance is 0; tokens still differ). Returns the undoing.
-function M.impatient()
-  local serial = 0
-  local former = entropy.use { bytes = function (n)
-    serial = serial + 1
-    return n == 8 and ("\0"):rep(8) or (("%016d"):format(serial)):rep(n // 16 + 1):sub(1, n)
-  end }
-  return function () entropy.use(former) end
-end
-
 --- Runs `f` with the wire's limits changed: `limits` are fields of its requests.
 function M.with_limits(limits, f)
   local former = wire.use {
@@ -223,8 +228,19 @@ function M.with_limits(limits, f)
     end,
     connect = wire.native.connect, describe = wire.native.describe,
   }
-  local undo <close> = setmetatable({}, { __close = function () wire.use(former) end })
-  return f(undo)
+  local _ <close> = setmetatable({}, { __close = function () wire.use(former) end })
+  return f()
+end
+
+--- One clear error: a code that is explained or the service's own, what was being done, and nothing
+-- that a terminal would act upon.
+function M.assert_clear(e, call)
+  local text = tostring(e)
+  assert(not text:find "%c" and #text < 5000, text)
+  assert(e.doing and e.doing:find("^[%w-]+:%u%w+"), text)
+  local area = e.code:match "^RTL%-(%u+)%-"
+  assert(not area or require("rtl.codes." .. area:lower())[e.code], text)
+  assert(call.kind == "read" or not e.sent or tostring(e.hint):find "may have taken effect", text)
 end
 
 --- The thing's id in a good answer, or nil.
