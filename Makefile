@@ -42,7 +42,7 @@ TEXTS    := $(wildcard host/*.txt)
 READMES  := $(MODULES:%=modules/%/README.md)
 EMBEDDED := $(shell find lua recipes -type f 2>/dev/null) $(TEXTS)
 
-.PHONY: all help clean setup rehearse test fault lab bench check fuzz install bundle
+.PHONY: all help clean setup rehearse test fault weather lab bench check fuzz install bundle
 all: $(BUILD)/rtl
 
 help:
@@ -51,6 +51,7 @@ help:
 	@echo "make rehearse   the rehearsed deploy and teardown"
 	@echo "make test       unit, vectors, contract, cli, fault and documentation tests"
 	@echo "make fault      the faults of make test, at every call instead of some"
+	@echo "make weather    ten thousand deployments in bad weather (SEEDS=N)"
 	@echo "make lab        the same recipes against a real Kubernetes with KubeRay and Ray"
 	@echo "make check      sanitizers, aggressive collector, valgrind, luacheck, structure"
 	@echo "make fuzz       libFuzzer targets   make bench    figures beside their peers"

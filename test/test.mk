@@ -10,6 +10,10 @@ check: all
 fault: all
 	RTL_TEST_SLOW=1 bash test/all.sh fault
 
+# Ten thousand lives in as many weathers, on all cores: about an hour of each of two.
+weather: all
+	build/rtl test/fault/weather.lua --seeds $(or $(SEEDS),10000) --jobs $$(nproc)
+
 lab: all
 	bash test/lab/test.sh
 

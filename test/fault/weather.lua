@@ -54,7 +54,7 @@ Sum.__index = Sum
 
 local function new_sum()
   return setmetatable({ lives = 0, success = 0, at_once = 0, killed = 0, wrong = {}, struck = {},
-                        seen = {}, codes = {}, calls = 0, longest = 0 }, Sum)
+                        seen = {}, codes = {}, examples = {}, calls = 0, longest = 0 }, Sum)
 end
 
 function Sum:add(life)
@@ -68,7 +68,11 @@ function Sum:add(life)
     self.struck[kind] = (self.struck[kind] or 0) + count
   end
   for _, kind in ipairs(life.sky) do self.seen[kind] = (self.seen[kind] or 0) + 1 end
-  for _, code in ipairs(life.codes) do self.codes[code] = (self.codes[code] or 0) + 1 end
+  for i, code in ipairs(life.codes) do
+    self.codes[code] = (self.codes[code] or 0) + 1
+    self.examples[code] = self.examples[code]
+      or ("%s\n    %s"):format(life.errors[i], command({}, life.seed))
+  end
   self.calls = math.max(self.calls, life.most_calls or 0)
   self.longest = math.max(self.longest, life.longest or 0)
   if life.problem then self.wrong[#self.wrong + 1] = life.seed end
@@ -94,7 +98,7 @@ function Sum:show(seconds)
   print "weather: how often it struck, in how many lives it was there"
   print(lines_of(self.struck, function (name) return ("  %6d"):format(self.seen[name] or 0) end))
   print "codes that runs ended with"
-  print(lines_of(self.codes))
+  print(lines_of(self.codes, function (code) return "  " .. self.examples[code] end))
 end
 
 -- ---- many processes ----

@@ -57,7 +57,8 @@ local function neighbours(world)
     for kind, shelf in pairs(world.aws.regions[name]) do
       if type(shelf) == "table" and shelf.by_id then
         for id, item in pairs(shelf.by_id) do
-          if type(item) == "table" and (item.neighbour or item.native and kind == "vpcs") then
+          if type(item) == "table" and kind ~= "instances" and kind ~= "interfaces"
+            and kind ~= "volumes" and (item.neighbour or item.native and kind == "vpcs") then
             ids[name .. " " .. kind .. " " .. id] = true
           end
         end
@@ -217,7 +218,7 @@ local function finish_calm(life, state)
   local world = assert(rehearse.recall(journal.path(state)))
   local before = neighbours(world)
   weather.clear(world)
-  world.keys.call = nil
+  world.was_killed = true -- by now, or never
   local _, leave = played.enter(world, state, limited(world, life))
   local _ <close> = setmetatable({}, { __close = leave })
   life.struck_late = copy_of(world.struck_by)

@@ -30,12 +30,11 @@ end
 local function empty_world(spec)
   local world = world_module.new {
     seed = spec.keys.seed or 1, scenario = spec.scenario, keys = spec.keys,
-    weather = scenarios[spec.scenario],
   }
   world.title = spec_module.text(spec)
-  if world.weather.kinds then
-    weather.arm(world, world.weather.kinds ~= "mixed" and world.weather.kinds or nil)
-  end
+  for name, value in pairs(scenarios[spec.scenario]) do world.weather[name] = value end
+  local sky = world.weather.kinds
+  if sky then weather.arm(world, sky ~= "mixed" and sky or nil) end
   world.performers.run = function (w)
     w.runs = w.runs + 1
     events.new_run(w)

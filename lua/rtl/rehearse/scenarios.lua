@@ -9,18 +9,6 @@ local M = {
   calm = {
     title = "an ordinary day: everything works, with AWS' usual timings",
   },
-  ["tcp-fallback"] = {
-    title = "the NCCL plugin finds no EFA provider: the job runs over TCP sockets",
-    nccl = "socket",
-  },
-  ["no-capacity"] = {
-    title = "the first zone that is asked for has no GPU instances",
-    capacity = "first-zone-empty",
-  },
-  ["no-quota"] = {
-    title = "the account's quota for GPU instances is zero",
-    quota = { ["L-DB2E81BA"] = 0, ["L-417A185B"] = 0 },
-  },
   empty = {
     title = "one zone (`zone`), or all zones of one region (`region`), have no GPU instances",
     capacity = "empty", keys = { zone = "word", region = "word" },

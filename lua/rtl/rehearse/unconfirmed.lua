@@ -1,6 +1,9 @@
 --- What in a world no real counterpart has confirmed: { what, where it comes from }. The report of
 -- a rehearsal shows this list.
 
+local keys = require "rtl.keys"
+local kinds = require "rtl.rehearse.weather.kinds"
+
 local M = {}
 
 M.rows = {
@@ -13,10 +16,15 @@ M.rows = {
   { "the training job", "its script is played, not run" },
 }
 
---- The rows as texts.
-function M.list()
+--- The rows as texts; `sky`: the weather of the world, whose kinds without a source are added.
+function M.list(sky)
   local out = {}
   for i, row in ipairs(M.rows) do out[i] = ("%s (%s)"):format(row[1], row[2]) end
+  for name in keys.pairs(sky or {}) do
+    if not kinds[name].source then
+      out[#out + 1] = ("%s (no source; as people tell)"):format(kinds[name].title)
+    end
+  end
   return out
 end
 

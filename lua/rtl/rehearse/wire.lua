@@ -71,7 +71,7 @@ local function request(world, wanted)
   wait_latency(world, server)
   world:advance(world.now_us)
   world:check_death()
-  local arrives, lost = way.before(world, wanted)
+  local arrives, lost = way.before(world, wanted, kube.endpoint(world, url.host))
   if not arrives then return nil, lost end
   local answer, e = HANDLERS[server](world, {
     method = wanted.method, url = url, headers = headers, body = body, tls = wanted.tls,
@@ -88,7 +88,7 @@ local function connect(world, wanted)
     return unreachable(wanted, url and url.host or "?")
   end
   wait_latency(world, "kube")
-  local arrives, lost = way.before(world, wanted)
+  local arrives, lost = way.before(world, wanted, kube.endpoint(world, url.host))
   if not arrives then return nil, lost end
   return kube.connect(world, url, wanted)
 end
@@ -100,7 +100,7 @@ function M.new(world)
     connect = function (wanted) return connect(world, wanted) end,
     describe = function ()
       return { name = ("rehearsal %s, seed %d"):format(world.title, world.seed),
-               option = world:option(), unconfirmed = unconfirmed.list() }
+               option = world:option(), unconfirmed = unconfirmed.list(world.sky) }
     end,
   }
 end

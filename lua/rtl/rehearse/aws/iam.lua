@@ -50,6 +50,14 @@ local function tags_of(p)
   return tags
 end
 
+-- Seconds until others can use a new role.
+local function usable_after(world, name)
+  local late = world.sky["late-roles"]
+  if not late then return world:spread(5, 11, "role", name) end
+  world:struck "late-roles"
+  return late.seconds
+end
+
 local function add_role(call, p, fields)
   local path = p.Path or "/"
   local role = { RoleName = p.RoleName, Path = path, RoleId = unique_id(call, "AROA"),
@@ -59,7 +67,7 @@ local function add_role(call, p, fields)
     PermissionsBoundary = p.PermissionsBoundary and { PermissionsBoundaryType = "Policy",
       PermissionsBoundaryArn = p.PermissionsBoundary },
     Tags = tags_of(p), attached = shelf.new(), inline = shelf.new(),
-    usable_at = call.world:now() + call.world:spread(5, 11, "role", p.RoleName) }
+    usable_at = call.world:now() + usable_after(call.world, p.RoleName) }
   for name, value in next, fields or {} do role[name] = value end
   return call.aws.iam.roles:add(p.RoleName, role)
 end

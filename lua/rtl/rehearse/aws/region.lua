@@ -66,8 +66,7 @@ function M.of(world, name)
   local region = world.aws.regions[name]
   if region then return region end
   region = { name = name, world = world }
-  local function now() return world:now() end
-  for _, kind in ipairs(M.KINDS) do region[kind[1]] = shelf.new(now) end
+  for _, kind in ipairs(M.KINDS) do region[kind[1]] = shelf.new(world) end
   world.aws.regions[name] = region
   world.aws.region_names[#world.aws.region_names + 1] = name
   table.sort(world.aws.region_names)

@@ -5,17 +5,17 @@ local M = {}
 local Shelf = {}
 Shelf.__index = Shelf
 
---- An empty shelf. `now`: function that gives the time; a shelf with it remembers when items came
--- and which have left: came (id → time), left (array of { item, from, to }).
-function M.new(now)
-  return setmetatable({ by_id = {}, order = {}, now = now, came = {}, left = {} }, Shelf)
+--- An empty shelf. One with a `world` remembers when items came and which have left: came (id →
+-- time), left (array of { item, from, to }).
+function M.new(world)
+  return setmetatable({ by_id = {}, order = {}, world = world, came = {}, left = {} }, Shelf)
 end
 
 --- Puts an item on the shelf under an id.
 function Shelf:add(id, item)
   self.by_id[id] = item
   self.order[#self.order + 1] = id
-  if self.now then self.came[id] = self.now() end
+  if self.world then self.came[id] = self.world:now() end
   return item
 end
 
@@ -26,8 +26,8 @@ end
 
 --- Takes an item off the shelf.
 function Shelf:remove(id)
-  if self.now and self.by_id[id] then
-    self.left[#self.left + 1] = { item = self.by_id[id], from = self.came[id], to = self.now() }
+  if self.world and self.by_id[id] then
+    self.left[#self.left + 1] = { item = self.by_id[id], from = self.came[id], to = self.world:now() }
   end
   self.by_id[id] = nil
   for i, have in ipairs(self.order) do

@@ -47,6 +47,7 @@ end
 -- Where the first zone that is asked for is empty, asking settles which one that is.
 local function is_empty(world, region, zone)
   local capacity, keys = world.weather.capacity, world.keys or {}
+  if world.aws.used_up == zone.id and world.sky["half-capacity"] then return true end
   if capacity == "first-zone-empty" then
     world.aws.empty_zone = world.aws.empty_zone or zone.id
     return world.aws.empty_zone == zone.id

@@ -2,6 +2,7 @@
 
 local array = require "rtl.array"
 local fault = require "rtl.rehearse.aws.fault"
+local late = require "rtl.rehearse.weather.late"
 
 local M = { operations = {} }
 local ops = M.operations
@@ -31,9 +32,11 @@ end
 
 local function add_ec2(call, list)
   for _, row in ipairs(EC2) do
-    for _, item in ipairs(call.region[row[1]]:all()) do
+    local shelf = call.region[row[1]]
+    for _, item in ipairs(shelf:all()) do
       list[#list + 1] = { ResourceARN = ("arn:aws:ec2:%s:%s:%s/%s"):format(call.region.name,
-        call.account, row[2], item[row[3]]), Tags = item.Tags or item.TagSet }
+        call.account, row[2], item[row[3]]), Tags = not late.by_tags(shelf, item[row[3]])
+        and (item.Tags or item.TagSet) or nil }
     end
   end
 end

@@ -76,6 +76,14 @@ local function unauthorized()
   return answer.failure(401, "Unauthorized")
 end
 
+-- Access entries reach the API server some time after they were made.
+local function not_known_yet(world, kube)
+  local late = world.sky["late-access"]
+  if not late or world:age() - kube.since >= late.seconds then return false end
+  world:struck "late-access"
+  return true
+end
+
 --- Nil if the bearer of an Authorization header may use the cluster, else the answer that refuses.
 function M.check(world, kube, header)
   local token = (header or ""):match "^Bearer (.+)$"
@@ -84,7 +92,7 @@ function M.check(world, kube, header)
   if good and good > world:now() then return nil end
   local principal = principal_of(world, token, kube.name)
   if not principal then return unauthorized() end
-  if not kube.admits(principal) then return unauthorized() end
+  if not kube.admits(principal) or not_known_yet(world, kube) then return unauthorized() end
   kube.good_tokens[token] = world:now() + 60
   return nil
 end

@@ -41,7 +41,7 @@ function M.new(world, options)
                               authority = options.authority, admits = options.admits,
                               good_tokens = {}, images_on = {}, address_of = {}, files = {},
                               jobs = {}, machines = {}, output = {}, taken = {}, dirty = {},
-                              container_ids = {} },
+                              container_ids = {}, since = world:age() },
                             Cluster)
   kube.store = store_module.new(world, options.key)
   for field, kind in pairs { pods = "Pod", nodes = "Node", namespaces = "Namespace" } do

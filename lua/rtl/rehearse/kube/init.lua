@@ -6,6 +6,7 @@ local auth = require "rtl.rehearse.kube.auth"
 local err = require "rtl.err"
 local json = require "rtl.native.json"
 local secret = require "rtl.native.secret"
+local sky = require "rtl.rehearse.weather.cluster"
 
 local M = {}
 
@@ -36,7 +37,7 @@ function M.answer(world, request)
   local kube = world.clusters[request.url.host]
   local refused, e = wrong_authority(kube, request)
   if e then return refused, e end
-  local denied = auth.check(world, kube, request.headers.authorization)
+  local denied = auth.check(world, kube, request.headers.authorization) or sky.refusal(world)
   if denied then return encoded(denied) end
   local call = { method = request.method, path = request.url.path, query = request.url.query,
                  accept = request.headers.accept }

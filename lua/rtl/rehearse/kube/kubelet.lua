@@ -7,6 +7,7 @@ local chance = require "rtl.rehearse.chance"
 local images = require "rtl.rehearse.kube.images"
 local nodes = require "rtl.rehearse.kube.nodes"
 local pods = require "rtl.rehearse.kube.pods"
+local sky = require "rtl.rehearse.weather.cluster"
 
 local M = {}
 
@@ -125,10 +126,12 @@ end
 local function end_pod(kube, pod, result)
   set_status(kube, pod, function (status, time)
     status.phase = result.code == 0 and "Succeeded" or "Failed"
+    status.reason, status.message = result.pod_reason, result.message
     for _, entry in ipairs(status.containerStatuses) do
       entry.ready, entry.started = false, false
       entry.state = { terminated = { exitCode = result.code, finishedAt = time,
-                                     reason = result.code == 0 and "Completed" or "Error" } }
+                                     reason = result.reason
+                                       or result.code == 0 and "Completed" or "Error" } }
     end
     pods.set_condition(status, "Ready", "False", time, "PodCompleted")
     pods.set_condition(status, "ContainersReady", "False", time, "PodCompleted")
@@ -149,6 +152,12 @@ local function start_containers(kube, pod)
     end)
   end)
   if not running then return end
+  local bad = sky.end_of(kube.world, running)
+  if bad then
+    later(kube, running, bad.seconds, function (now)
+      if not pods.ended(now) then end_pod(kube, now, bad) end
+    end)
+  end
   local course = kube:course_of(running)
   if course.ends_after then
     later(kube, running, course.ends_after, function (now) end_pod(kube, now, course) end)
@@ -177,11 +186,26 @@ local function run_init(kube, pod, at)
   later(kube, pod, kube.world:spread(1, 2, "init", pod.metadata.name, at), look)
 end
 
+-- The image can't be had: the kubelet says so, tries again, and says that it waits.
+local function back_off(kube, pod)
+  kube:event(pod, "Warning", "Failed", "Failed to pull image: 429 Too Many Requests")
+  set_status(kube, pod, function (status)
+    for _, entry in ipairs(status.containerStatuses) do
+      entry.state = { waiting = { reason = "ImagePullBackOff",
+                                  message = "Back-off pulling image " .. entry.image } }
+    end
+  end)
+end
+
 --- Takes a pod that was bound to a node.
 function M.take(kube, pod)
   later(kube, pod, kube.world:spread(0.3, 0.8, "sandbox", pod.metadata.name), function (now)
     begin(kube, now)
-    local seconds = pull_seconds(kube, now)
+    local fails = sky.pull_fails(kube.world)
+    if fails then
+      later(kube, now, 3, function (pulling) back_off(kube, pulling) end)
+    end
+    local seconds = pull_seconds(kube, now) + (fails or 0)
     later(kube, now, seconds + 0.5, function (pulled)
       if seconds > 0 then
         kube:event(pulled, "Normal", "Pulled", ("Successfully pulled images in %.1fs")

@@ -165,7 +165,8 @@ function M.pod_ready(kube, pod)
   if resource and machine[field] > 0 then
     kube.world:after(kube.world:spread(2, 6, "register", resource, name), function ()
       local now = kube.store:get(kube.pods, pod.metadata.namespace, pod.metadata.name)
-      if now then M.set_devices(kube, name, resource, machine[field]) end
+      local dead = field == "gpus" and kube.world:strikes "dead-gpu"
+      if now then M.set_devices(kube, name, resource, machine[field] - (dead and 1 or 0)) end
     end)
   end
 end

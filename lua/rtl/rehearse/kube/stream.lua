@@ -7,6 +7,7 @@ local auth = require "rtl.rehearse.kube.auth"
 local codec = require "rtl.native.websocket"
 local http = require "rtl.rehearse.http"
 local json = require "rtl.native.json"
+local sky = require "rtl.rehearse.weather.cluster"
 local task = require "rtl.task"
 local websocket = require "rtl.websocket"
 
@@ -161,6 +162,10 @@ local function run(stream)
     result = { failure = result.refusal.body.message }
   end
   if result.seconds and result.seconds > 0 then task.sleep(result.seconds) end
+  if sky.stream_breaks(world) then
+    stream.ended = true
+    return
+  end
   send(stream, "\1", result.out or "")
   if spec.stderr == "true" then send(stream, "\2", result.errors or "") end
   stream.codec:send("binary", "\3" .. json.encode(status_of(result)))

@@ -2,6 +2,7 @@
 
 local json = require "rtl.native.json"
 local pause = require "rtl.rehearse.pause"
+local sky = require "rtl.rehearse.weather.cluster"
 local store_module = require "rtl.rehearse.kube.store"
 
 local M = {}
@@ -61,12 +62,13 @@ local function read(watch)
     local text = news(watch)
     if text then return text end
     local left = watch.ends - world:now()
-    if left <= 0 or watch.store.gone then return nil end
+    if left <= 0 or watch.store.gone or sky.watches_down(world) then return nil end
     if watch.bookmarks and world:now() >= watch.next_bookmark then
       watch.next_bookmark = world:now() + BOOKMARK_EVERY
       return bookmark(watch)
     end
     if watch.bookmarks then left = math.min(left, watch.next_bookmark - world:now()) end
+    if world.sky["api-restart"] then left = math.min(left, 5) end
     pause.wait(world, left)
   end
   return nil
@@ -90,6 +92,8 @@ function M.start(store, resource, options)
     watch.first = table.concat(lines)
     watch.next = #store.events + 1
   end
+  watch.first = sky.watch_begins(world) or watch.first
+  watch.ends = math.min(watch.ends, world:now() + (sky.watch_ends(world) or math.huge))
   return { status = 200, content_type = "application/json",
            read = function () return read(watch) end,
            close = function () watch.closed = true end }

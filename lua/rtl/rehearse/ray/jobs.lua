@@ -54,6 +54,17 @@ local function step_seconds(job)
   return bytes / (gbit / 8 * 1e9) + 0.04
 end
 
+-- A script that fails by itself after two steps, and one that hangs in the second.
+local function weather_of(kube, job)
+  local failing = kube.world:strikes "failing-job"
+  if failing then
+    job.ends_at, job.result = job.init_at + 2 * job.step, "FAILED"
+    job.exit_code = failing.code
+  elseif kube.world:strikes "stuck-job" then
+    job.ends_at, job.steps, job.stuck = math.huge, 1, true
+  end
+end
+
 local function plan(kube, job)
   local spread = kube.world:spread(0.9, 1.15, "job", job.id)
   job.running_at = START * spread
@@ -66,6 +77,7 @@ local function plan(kube, job)
     job.step = step_seconds(job)
     job.ends_at = job.init_at + (job.steps + 1) * job.step + AFTER
     job.result = "SUCCEEDED"
+    weather_of(kube, job)
   end
 end
 
@@ -184,6 +196,10 @@ local function driver_lines(job)
   for i = 1, job.steps do
     say(job.init_at + (i + 1) * job.step, ("step %d of %d"):format(i, job.steps))
   end
+  if job.stuck or job.exit_code then
+    if job.exit_code then say(job.ends_at - 0.1, "RuntimeError: the script ends by itself") end
+    return lines
+  end
   say(job.ends_at - 0.2, ('RTL-RESULT {"backend": "nccl", "bytes_per_node": %d, "nodes": %d, "ok": '
       .. 'true, "seconds": %.3f, "steps": %d, "world_size": %d}'):format(
       (job.steps + 1) * job.mib * 1048576, job.nodes, job.steps * job.step, job.steps, job.world))
@@ -220,12 +236,12 @@ local function info_of(kube, job)
   local null = require "rtl.null"
   local state = M.state(kube, job)
   local over = state == "SUCCEEDED" or state == "FAILED" or state == "STOPPED"
-  local code = state == "SUCCEEDED" and 0 or state == "FAILED" and 1 or nil
+  local code = state == "SUCCEEDED" and 0 or state == "FAILED" and (job.exit_code or 1) or nil
   local messages = { PENDING = "Job has not started yet. It may be waiting for resources.",
     RUNNING = "Job is currently running.", SUCCEEDED = "Job finished successfully.",
     STOPPED = "Job was intentionally stopped.",
-    FAILED = "Job entrypoint command failed with exit code 1, last available logs (truncated to "
-      .. "20,000 chars):\n" .. M.driver_log(kube, job) }
+    FAILED = ("Job entrypoint command failed with exit code %d, last available logs (truncated to "
+      .. "20,000 chars):\n"):format(job.exit_code or 1) .. M.driver_log(kube, job) }
   return { type = "SUBMISSION", job_id = "02000000", submission_id = job.id, status = state,
            entrypoint = job.entrypoint, message = messages[state], error_type = null,
            start_time = milliseconds(job, 0), runtime_env = job.runtime, metadata = {},

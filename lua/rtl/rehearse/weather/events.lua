@@ -1,6 +1,20 @@
---- Weather that comes at its hour, whatever the run does meanwhile.
+--- Weather that comes at its hour, whatever the run does meanwhile; and the neighbours in the
+-- account, who use up what rtl might need.
+
+local array = require "rtl.array"
+local gateways = require "rtl.rehearse.aws.ec2.gateways"
+local machines = require "rtl.rehearse.aws.ec2.machines"
+local network = require "rtl.rehearse.aws.ec2.network"
+local region_module = require "rtl.rehearse.aws.region"
 
 local M = {}
+
+local HOME = "us-east-2" -- the region of the default settings
+
+local function call_of(world, region)
+  return { world = world, aws = world.aws, account = world.aws.account, partition = "aws",
+           caller = world.aws.caller, region = region_module.of(world, region) }
+end
 
 local function each_key(world, change)
   for _, keys in pairs(world.keys_of) do change(keys) end
@@ -13,14 +27,72 @@ AT["expired-keys"] = function (world)
   each_key(world, function (keys) keys.expires = world:now() end)
 end
 
+local function belongs_to_others(region, item)
+  item.neighbour = true
+  for _, interface in ipairs(item.NetworkInterfaces) do
+    region.interfaces:get(interface.NetworkInterfaceId).neighbour = true
+  end
+  for _, mapping in ipairs(item.BlockDeviceMappings) do
+    region.volumes:get(mapping.Ebs.VolumeId).neighbour = true
+  end
+end
+
+local function started(world, call, count, seconds)
+  local subnet = call.region.subnets:first(function (it) return it.DefaultForAz end)
+  for _ = 1, count do
+    local item = machines.start(call, { type = "g6.12xlarge", subnet = subnet, data = {},
+      image = "ami-00000000000000001", groups = {},
+      tags = { { Key = "Name", Value = "another team's" } } })
+    belongs_to_others(call.region, item)
+    world:after(seconds, function () machines.stop(call, item) end)
+  end
+end
+
+AT["quota-taken"] = function (world, draw)
+  world:struck "quota-taken"
+  started(world, call_of(world, HOME), 3, draw.seconds)
+end
+
+AT["vpc-quota"] = function (world)
+  world:struck "vpc-quota"
+  local call = call_of(world, HOME)
+  for i = 1, 4 do
+    network.operations.create_vpc(call, { CidrBlock = ("10.%d.0.0/16"):format(100 + i),
+                                          TagSpecifications = array {} })
+  end
+  for _, vpc in ipairs(call.region.vpcs:all()) do vpc.neighbour = true end
+end
+
+AT["address-quota"] = function (world)
+  world:struck "address-quota"
+  local call = call_of(world, HOME)
+  for _ = 1, 5 do
+    local made = gateways.operations.allocate_address(call, { Domain = "vpc" })
+    call.region.addresses:get(made.AllocationId).neighbour = true
+  end
+end
+
+-- The rules of all groups to themselves go, but those of the default VPC's.
+AT["altered-group"] = function (world)
+  local region = call_of(world, HOME).region
+  for _, rule in ipairs(region.rules:all()) do
+    local to = rule.ReferencedGroupInfo
+    if to and to.GroupId == rule.GroupId then
+      world:struck "altered-group"
+      region.rules:remove(rule.SecurityGroupRuleId)
+    end
+  end
+end
+
 --- Puts what has its hour into a new world's queue.
 function M.begin(world)
   for _, name in ipairs(require "rtl.rehearse.weather".names()) do
     local draw = world.sky[name]
     if draw and draw.at and AT[name] then
-      world:after(draw.at, function ()
+      local function come()
         if world.sky[name] then AT[name](world, draw) end
-      end)
+      end
+      if draw.at == 0 then come() else world:after(draw.at, come) end
     end
   end
 end
@@ -28,6 +100,11 @@ end
 --- A run of rtl begins: its environment has keys that hold.
 function M.new_run(world)
   each_key(world, function (keys) keys.expires = nil end)
+end
+
+--- The trouble is over, also what it left.
+function M.clear(world)
+  M.new_run(world)
 end
 
 return M

@@ -11,7 +11,7 @@ local M = {}
 
 -- How probable a kind of usual weight is in a mixed sky: about two and a half kinds a world.
 local USUAL = 0.055
-local OVER = 3000 -- seconds of a world's life in which spells lie
+local ALWAYS = { 0, 3000 } -- seconds of a world's life between which spells begin
 
 --- The names of all kinds, sorted.
 function M.names()
@@ -29,8 +29,9 @@ end
 
 local function spells_of(world, name, row)
   local list, count, short, long = {}, row.spells[1], row.spells[2], row.spells[3]
+  local first, last = table.unpack(row.between or ALWAYS)
   for i = 1, count do
-    local from = chance.between(0, OVER, world.seed, "spell", name, i)
+    local from = chance.between(first, last, world.seed, "spell", name, i)
     list[i] = { from, from + chance.between(short, long, world.seed, "spell end", name, i) }
   end
   return list
@@ -58,12 +59,17 @@ function M.arm(world, names)
       if chance.unit(world.seed, "sky", name) < odds then names[#names + 1] = name end
     end
   end
-  for _, name in ipairs(names) do world.sky[name] = draw(world, name) end
+  for _, name in ipairs(names) do
+    world.sky[name] = draw(world, name)
+    for key, value in pairs(kinds[name].fields or {}) do world.weather[key] = value end
+    if kinds[name].fields then world:struck(name) end
+  end
 end
 
 --- From now on it is calm.
 function M.clear(world)
-  world.sky = {}
+  world.sky, world.weather = {}, {}
+  require "rtl.rehearse.weather.events".clear(world)
 end
 
 --- The draw of a kind if it blows at this moment, else nil. Says nothing of whom it hits.

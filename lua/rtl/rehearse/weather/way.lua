@@ -25,14 +25,29 @@ function M.wait(world, seconds)
   task.sleep(seconds)
 end
 
---- What keeps a request from arriving: nil, or `nil, err` as the wire gives it.
-function M.before(world, wanted)
+-- What a cluster's endpoint does that has only just got its name, or whose servers restart.
+local function before_kube(world, wanted, kube)
+  local late = world.sky["late-name"]
+  if late and world:age() - kube.since < late.seconds then
+    world:struck "late-name"
+    return lost("RTL-NET-001", "dns", "no such host: " .. kube.host, wanted, false)
+  end
+  if weather.hits_call(world, "api-restart") then
+    return lost("RTL-NET-002", "connect", "Connection refused", wanted, false)
+  end
+  return true
+end
+
+--- What keeps a request from arriving: true, or `nil, err` as the wire gives it. `kube`: the
+-- cluster that it is for, if it is for one.
+function M.before(world, wanted, kube)
   if weather.hits_call(world, "no-network") then
     return lost("RTL-NET-002", "connect", "Network is unreachable", wanted, false)
   end
   if weather.hits_call(world, "reset-before") then
     return lost("RTL-NET-008", "lost", "Connection reset by peer", wanted, true)
   end
+  if kube then return before_kube(world, wanted, kube) end
   return true
 end
 

@@ -2,6 +2,7 @@
 
 local array = require "rtl.array"
 local fault = require "rtl.rehearse.aws.fault"
+local late = require "rtl.rehearse.weather.late"
 
 local M = {}
 
@@ -74,6 +75,13 @@ local function passes(item, filters, known)
   return true
 end
 
+local function asks_for_tags(filters)
+  for _, filter in ipairs(filters or {}) do
+    if filter.Name:find "^tag" then return true end
+  end
+  return false
+end
+
 --- The items of a shelf that a Describe call asks for. `options`: ids (array or nil), missing (code
 -- for an id that is not there), filters, known (filter name → field or function).
 -- Returns an array, or nil and a fault.
@@ -84,16 +92,17 @@ function M.select(shelf, options)
   if options.ids and #options.ids > 0 then
     wanted = {}
     for _, id in ipairs(options.ids) do
-      if not shelf:get(id) then
+      if not shelf:get(id) or late.by_id(shelf, id) then
         return nil, fault.new(options.missing, ("The ID '%s' does not exist"):format(id))
       end
       wanted[id] = true
     end
   end
-  local list = array {}
+  local list, hidden = array {}, asks_for_tags(options.filters) and late.by_tags or late.by_id
   for _, id in ipairs(shelf.order) do
     local item = shelf.by_id[id]
-    if (not wanted or wanted[id]) and passes(item, options.filters, options.known) then
+    if (not wanted or wanted[id]) and passes(item, options.filters, options.known)
+      and not hidden(shelf, id) then
       list[#list + 1] = item
     end
   end
@@ -103,7 +112,7 @@ end
 --- An item by id, or nil and a fault of `code`.
 function M.need(shelf, id, code, what)
   local item = shelf:get(id)
-  if item then return item end
+  if item and not late.by_id(shelf, id) then return item end
   return nil, fault.new(code, ("The %s '%s' does not exist"):format(what or "ID", tostring(id)))
 end
 

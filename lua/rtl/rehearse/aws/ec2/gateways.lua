@@ -151,6 +151,8 @@ end
 
 -- Why a NAT gateway that is pending will fail: code and message.
 local function nat_failure(call, subnet, address)
+  local struck = call.world:strikes "nat-failure"
+  if struck then return table.unpack(struck.failure) end
   local gateway = call.region.internet_gateways:first(function (it)
     return it.Attachments[1] and it.Attachments[1].VpcId == subnet.VpcId
   end)

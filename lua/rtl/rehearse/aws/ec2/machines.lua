@@ -4,6 +4,7 @@
 local array = require "rtl.array"
 local clock = require "rtl.clock"
 local common = require "rtl.rehearse.aws.ec2.common"
+local crypto = require "rtl.native.crypto"
 local fault = require "rtl.rehearse.aws.fault"
 local network = require "rtl.rehearse.aws.ec2.network"
 
@@ -178,7 +179,8 @@ function ops.get_console_output(call, p)
   local item, refused = common.need(call.region.instances, p.InstanceId,
                                     "InvalidInstanceID.NotFound", "instance ID")
   if not item then return nil, refused end
-  return { InstanceId = item.InstanceId, Timestamp = call.world:second(), Output = "" }
+  return { InstanceId = item.InstanceId, Timestamp = call.world:second(),
+           Output = crypto.base64_encode(item.console or "") }
 end
 
 local VOLUME_FILTERS = { ["volume-id"] = "VolumeId", status = "State",

@@ -94,6 +94,11 @@ local ISSUE = { code = "InsufficientNumberOfReplicas", message = "The add-on is 
 -- Looks at the workload until it is ready; a Deployment without nodes is DEGRADED meanwhile.
 local function watch_health(call, addon, tries)
   if addon.status == "DELETING" or addon.kube.store.gone then return end
+  if addon.ill_until and call.world:now() < addon.ill_until then
+    addon.status, addon.health.issues = "DEGRADED", array { ISSUE }
+    call.world:after(10, function () watch_health(call, addon, 1) end)
+    return
+  end
   if not addon.resource or workload_ready(addon) then
     addon.status, addon.health.issues = "ACTIVE", array {}
     addon.modifiedAt = call.world:second()
@@ -106,6 +111,14 @@ end
 local function install(call, cluster, addon)
   if not cluster.kube or cluster.kube.store.gone or addon.status ~= "CREATING" then return end
   addon.kube = cluster.kube
+  local failed, ill = call.world:strikes "addon-failure", call.world:strikes "addon-degraded"
+  if failed then
+    addon.status = "CREATE_FAILED"
+    addon.health.issues = array { { code = failed.issue[1], message = failed.issue[2],
+                                    resourceIds = array {} } }
+    return
+  end
+  addon.ill_until = ill and call.world:now() + ill.seconds or nil
   addon.resource, addon.workload = put_workload(cluster.kube, addon.addonName)
   call.world:after(call.world:spread(6, 20, "addon", addon.addonArn), function ()
     watch_health(call, addon, 1)

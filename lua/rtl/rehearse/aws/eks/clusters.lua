@@ -106,6 +106,13 @@ end
 
 local function activate(call, cluster, subnets)
   if cluster.status ~= "CREATING" then return end
+  local struck = call.world:strikes "cluster-failure"
+  if struck then
+    cluster.status = "FAILED"
+    cluster.health.issues = array { { code = struck.issue[1], message = struck.issue[2],
+                                      resourceIds = array {} } }
+    return
+  end
   local world, id = call.world, chance.hex(32, call.world.seed, "endpoint", cluster.arn,
                                            cluster.createdAt):upper()
   local host = ("%s.gr7.%s.eks.amazonaws.com"):format(id:lower(), call.region.name)
@@ -178,7 +185,9 @@ function ops.create_cluster(call, p)
   iam.linked_role(call, "eks.amazonaws.com", "AWSServiceRoleForAmazonEKS")
   local cluster = call.region.clusters:add(p.name, new_cluster(call, p, subnets))
   cluster.resourcesVpcConfig.clusterSecurityGroupId = make_group(call, cluster, subnets[1].VpcId)
-  call.world:after(call.world:spread(520, 700, "cluster", cluster.arn), function ()
+  local slow = call.world:strikes "slow-cluster"
+  local usual = call.world:spread(520, 700, "cluster", cluster.arn)
+  call.world:after(usual + (slow and slow.seconds or 0), function ()
     activate(call, cluster, subnets)
   end)
   return { cluster = cluster }
@@ -209,6 +218,10 @@ function ops.delete_cluster(call, p)
   if #cluster.nodegroups.order > 0 then
     return fault.fail("ResourceInUseException", "Cluster has nodegroups attached", nil,
                       { clusterName = cluster.name, nodegroupName = cluster.nodegroups.order[1] })
+  end
+  if call.world:strikes "busy-cluster" then
+    return fault.fail("ResourceInUseException", "Cluster has an update in progress", nil,
+                      { clusterName = cluster.name })
   end
   if cluster.status == "CREATING" then
     return fault.fail("ResourceInUseException", "Cluster is being created, creation in progress",

@@ -7,6 +7,7 @@ local capacity = require "rtl.rehearse.aws.ec2.capacity"
 local chance = require "rtl.rehearse.chance"
 local iam = require "rtl.rehearse.aws.iam"
 local machines = require "rtl.rehearse.aws.ec2.machines"
+local network = require "rtl.rehearse.aws.ec2.network"
 local nodes = require "rtl.rehearse.kube.nodes"
 local places = require "rtl.rehearse.aws.places"
 local reservations = require "rtl.rehearse.aws.ec2.reservations"
@@ -41,6 +42,18 @@ end
 local function disk_of(data, group)
   local mapping = (data.BlockDeviceMappings or {})[1]
   return mapping and mapping.Ebs and mapping.Ebs.VolumeSize or group.diskSize or 20
+end
+
+-- An interface of a pod that its node takes down too late to give back.
+local function leak_interface(call, cluster, item)
+  local subnet = call.region.subnets:get(item.SubnetId)
+  if not subnet or not call.world:strikes "leaked-interfaces" then return end
+  local groups = {}
+  for i, group in ipairs(item.SecurityGroups) do groups[i] = group.GroupId end
+  network.make_interface(call, { subnet = subnet, groups = groups, Status = "available",
+    Description = "aws-K8S-" .. item.InstanceId, TagSet = array {
+      { Key = "node.k8s.amazonaws.com/instance_id", Value = item.InstanceId },
+      { Key = "cluster.k8s.amazonaws.com/name", Value = cluster.name } } })
 end
 
 local function join(cluster, group, item)
@@ -122,15 +135,21 @@ local function start_one(call, cluster, group, subnet, reservation)
     item.InstanceType, AvailabilityZone = subnet.AvailabilityZone, HealthStatus = "Healthy",
     LifecycleState = "InService", ProtectedFromScaleIn = false })
   local wait = call.world:spread(55, 90, "boot", item.InstanceId)
+  local slow, dead = call.world:strikes "slow-nodes", call.world:strikes "node-never-joins"
+  if slow then wait = wait + slow.seconds end
+  if dead then
+    item.console, group.stranger = dead.console, item.InstanceId
+    return item
+  end
   call.world:after(wait, function ()
     try_to_join(call, cluster, group, item, subnet, JOIN_LIMIT)
   end)
   return item
 end
 
-local function issue(group, code, message)
+local function issue(group, code, message, id)
   group.health.issues = array { { code = code, message = message, resourceIds = array {
-    group.scaling and group.scaling.AutoScalingGroupName } } }
+    id or group.scaling and group.scaling.AutoScalingGroupName } } }
 end
 
 local function alive(group)
@@ -148,6 +167,10 @@ local function launch_one(call, cluster, group, n)
     kind = group.facts.kind, zone_name = subnet.AvailabilityZone })
   if not reservation and not code then
     code, message = capacity.obstacle(call, group.facts.kind, zone, 1)
+    if not code and n > 1 and group.facts.kind.gpus > 0 and call.world:strikes "half-capacity" then
+      call.world.aws.used_up = zone.id
+      code, message = capacity.obstacle(call, group.facts.kind, zone, 1)
+    end
   end
   if code then return code, message end
   local item = start_one(call, cluster, group, subnet, reservation)
@@ -193,15 +216,27 @@ local function fail(call, group)
     issue(group, "AsgInstanceLaunchFailures", "Could not launch On-Demand Instances. "
           .. group.launch_error.message .. " Launching EC2 instance failed.")
   else
-    issue(group, "NodeCreationFailure", "Instances failed to join the kubernetes cluster")
+    issue(group, "NodeCreationFailure", "Instances failed to join the kubernetes cluster",
+          group.stranger)
   end
+end
+
+-- The hour of one machine of a group comes: its Auto Scaling group starts another one.
+local function may_lose_one(call, cluster, group)
+  local lost = call.world:strikes "lost-machine"
+  if not lost then return end
+  call.world:after(lost.seconds, function ()
+    local item = alive(group)[1]
+    if group.status ~= "ACTIVE" or not item then return end
+    M.lose(call, cluster, group, item)
+  end)
 end
 
 local function look(call, cluster, group, since)
   if group.status ~= "CREATING" then return end
   if all_ready(cluster, group) then
     group.status, group.modifiedAt = "ACTIVE", call.world:second()
-    return
+    return may_lose_one(call, cluster, group)
   end
   local waited = call.world:now() - since
   if (group.launch_error and waited > GIVE_UP) or waited > JOIN_LIMIT then
@@ -239,6 +274,14 @@ function M.create(call, cluster, group)
                                    { native = true, Roles = array { group.facts.role } })
   access.add_entry(call, cluster, group.nodeRole, "EC2_LINUX",
                    { kubernetesGroups = array { "system:nodes" } })
+  local struck = call.world:strikes "nodegroup-failure"
+  if struck then
+    call.world:after(call.world:spread(30, 200, "failure", group.nodegroupArn), function ()
+      if group.status ~= "CREATING" then return end
+      group.status, group.modifiedAt = "CREATE_FAILED", call.world:second()
+      issue(group, struck.issue[1], struck.issue[2])
+    end)
+  end
   call.world:after(call.world:spread(8, 18, "asg", group.nodegroupArn), function ()
     if group.status ~= "CREATING" then return end
     make_scaling(call, cluster, group)
@@ -254,6 +297,7 @@ local function stop_one(call, cluster, group, item)
     end
     item.reservation = nil
   end
+  leak_interface(call, cluster, item)
   if cluster.kube and not cluster.kube.store.gone then
     nodes.leave(cluster.kube, item.PrivateDnsName)
   end
@@ -264,6 +308,12 @@ local function stop_one(call, cluster, group, item)
       break
     end
   end
+end
+
+--- Ends a machine that nobody asked to end; its group starts another one a minute later.
+function M.lose(call, cluster, group, item)
+  stop_one(call, cluster, group, item)
+  call.world:after(RETRY, function () fill(call, cluster, group) end)
 end
 
 --- Brings the number of machines to what the group wants now.
@@ -305,6 +355,14 @@ end
 
 --- Drains and removes a group.
 function M.delete(call, cluster, group)
+  local stuck = call.world:strikes "stuck-nodegroup"
+  if stuck then
+    call.world:after(call.world:spread(60, 200, "stuck", group.nodegroupArn), function ()
+      group.status = "DELETE_FAILED"
+      issue(group, stuck.issue[1], stuck.issue[2])
+    end)
+    return
+  end
   call.world:after(call.world:spread(50, 110, "drain", group.nodegroupArn), function ()
     for _, item in ipairs(alive(group)) do stop_one(call, cluster, group, item) end
     finish_delete(call, cluster, group)
