@@ -27,7 +27,8 @@ end
 --- Takes an item off the shelf.
 function Shelf:remove(id)
   if self.world and self.by_id[id] then
-    self.left[#self.left + 1] = { item = self.by_id[id], from = self.came[id], to = self.world:now() }
+    self.left[#self.left + 1] = { item = self.by_id[id], from = self.came[id],
+                                  to = self.world:now() }
   end
   self.by_id[id] = nil
   for i, have in ipairs(self.order) do
