@@ -45,6 +45,18 @@ describe("the deploy and teardown recipes against moto", function ()
     assert.equal(#before.vpcs + 1, #ec2_ids("describe_vpcs", "VpcId"))
   end)
 
+  -- Ten for a service at most; all are on one host here. 14 connections for 98 requests, as seen.
+  it("do so on a handful of connections", function ()
+    local report, by_service, most = server:report(), {}, 0
+    for operation, count in pairs(report.operations) do
+      local service = operation:match "^[^:]+"
+      by_service[service] = (by_service[service] or 0) + count
+    end
+    for _, count in pairs(by_service) do most = most + math.min(count, 10) end
+    assert.is_true(report.connections <= most, ("%d, %d"):format(report.connections, most))
+    assert.is_true(report.requests >= 2 * report.connections, report.connections)
+  end)
+
   it("take all of it down again, and say that it is empty", function ()
     local status, text = rtl("recipes/teardown.lua", "--yes", "--json")
     assert.equal(0, status, text)

@@ -350,18 +350,19 @@ describe("an AWS client", function ()
       assert.equal("RTL-NET-006", e.code)
       assert.equal(#fake.requests, e.attempts)
       local req = fake.requests[1]
-      return { req.idle, req.connect_timeout, req.timeout }, #fake.requests
+      return { req.idle, req.connect_timeout, req.timeout }, #fake.requests, e.hint
     end
-    local seconds, attempts = asked("ec2", "describe_vpcs", {})
+    local seconds, attempts, hint = asked("ec2", "describe_vpcs", {})
     assert.same({ 20, 10, 300 }, seconds)
     assert.equal(3, attempts)
     assert.is_true(3 * seconds[1] + fake.now < 65, fake.now)
-    assert.same({ 20, 10, 300 }, asked("sts", "assume_role",
-      { RoleArn = "arn:aws:iam::123456789012:role/r", RoleSessionName = "ss" }))
-    assert.same({ 60, 10, 300 }, asked("ec2", "create_subnet", { VpcId = "v" }))
-    assert.same({ 20, 10 }, asked("s3", "get_object", { Bucket = "b", Key = "k" }))
+    assert.matches("^asked 3 times: ", hint)
+    assert.same({ 20, 10, 300 }, (asked("sts", "assume_role",
+      { RoleArn = "arn:aws:iam::123456789012:role/r", RoleSessionName = "ss" })))
+    assert.same({ 60, 10, 300 }, (asked("ec2", "create_subnet", { VpcId = "v" })))
+    assert.same({ 20, 10 }, (asked("s3", "get_object", { Bucket = "b", Key = "k" })))
     assert.same({ 2, 1, 300 },
-      asked("ec2", "describe_vpcs", {}, { timeouts = { reads = 2, connect = 1 } }))
+      (asked("ec2", "describe_vpcs", {}, { timeouts = { reads = 2, connect = 1 } })))
   end)
 
   it("tells that a service does not answer", function ()

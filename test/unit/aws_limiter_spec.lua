@@ -216,7 +216,7 @@ describe("the limiters of a session", function ()
     local list = {}
     for i = 1, 60 do list[i] = i end
     task.run(task.map, list, function () return assert(ec2:describe_vpcs {}) end)
-    assert.equal(20, most)
-    assert.near(3, fake.now, 0.01)
+    assert.equal(10, most)
+    assert.near(6, fake.now, 0.01)
   end)
 end)

@@ -59,7 +59,7 @@ describe("a recipe's phases", function ()
     return list
   end
 
-  local function perform(options, change, values)
+  local function perform(options, change, values, open)
     local log, seen = {}, {}
     local set = settings.set {
       { name = "name", type = "string", default = "toy", help = "h" },
@@ -73,7 +73,7 @@ describe("a recipe's phases", function ()
         steps = steps(log, change) },
       values = assert(set:resolve { options = values }), options = options or {}, bus = bus,
       kinds = kinds.all,
-      open = function () return { where = WHERE, who = "nobody" } end,
+      open = open or function () return { where = WHERE, who = "nobody" } end,
     }
     run.confirm = function () log[#log + 1] = "asked" return true end
     local ok, result = failure.call(task.run, phases.run, run)
@@ -99,6 +99,18 @@ describe("a recipe's phases", function ()
     assert.same({ ["house:main"] = 1, ["room:a"] = 1 }, toy.inventory(system))
     assert.matches("2 to create · 0 to change · 0 to delete", said(done), 1, true)
     assert.matches("rtl recipes/teardown.lua", said(done), 1, true)
+  end)
+
+  it("says for whom it waits", function ()
+    local done = perform(nil, nil, nil, function (_, options)
+      options.notice "ec2:DescribeVpcs: no answer from there for 10 s"
+      return { where = WHERE, who = "nobody" }
+    end)
+    local notes = {}
+    for _, event in ipairs(done.seen) do
+      if event.type == "note" then notes[#notes + 1] = event.text end
+    end
+    assert.equal("ec2:DescribeVpcs: no answer from there for 10 s", notes[1])
   end)
 
   it("does nothing twice, and then does not ask", function ()

@@ -185,6 +185,16 @@ local function judge(self, call, e, seen)
   return e.retryable and "retry" or nil
 end
 
+local function network_hint(self, e)
+  if e.code == "RTL-NET-001" then
+    return endpoint.unknown_host(self.endpoint, self.service, self.region)
+  end
+  if (e.code == "RTL-NET-005" or e.code == "RTL-NET-006") and (e.attempts or 1) > 1 then
+    return ("asked %d times: is a firewall, a proxy or a VPN between here and AWS?"):format(
+      e.attempts)
+  end
+end
+
 -- What a person may try.
 local function hint_of(self, call, e)
   if e.sent and not call.op.reads then
@@ -200,9 +210,7 @@ local function hint_of(self, call, e)
   if e.bucket_region and e.bucket_region ~= self.endpoint.region then
     return ("the bucket is in %s, not in %s"):format(e.bucket_region, self.endpoint.region)
   end
-  if e.code == "RTL-NET-001" then
-    return endpoint.unknown_host(self.endpoint, self.service, self.region)
-  end
+  return network_hint(self, e)
 end
 
 local function finish(self, call, e)

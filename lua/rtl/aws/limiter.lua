@@ -18,6 +18,7 @@ local M = {}
 local limiter = { __name = "rtl.aws.limiter" }
 limiter.__index = limiter
 
+-- As many connections a host as the SDKs keep.
 local AT_ONCE = 10
 local FIRST, SLOWER, GROWTH, SLOWEST, QUIET = 5, 0.7, 1 / 20, 0.5, 60
 

@@ -51,7 +51,7 @@ function Run:connect()
   local link = failure.reading(function ()
     return assert(open(self.settings, {
       region = self.wanted_region, credentials = rawget(self, "credentials"),
-      ask = rawget(self, "ask"), notice = function (text) self:progress(text) end,
+      ask = rawget(self, "ask"), notice = function (text) self:note(text) end,
     }))
   end)
   local where = link.where
