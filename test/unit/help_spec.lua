@@ -46,6 +46,10 @@ describe("the page of an AWS operation", function ()
     assert.truthy(page("aws.eks.create_cluster"):find "\n  name ! ")
     assert.truthy(page("aws.eks.create_cluster"):find "again with its clientRequestToken")
     assert.truthy(page("aws.ec2.create_vpc"):find "Sent once only")
+    local instances = page "aws.ec2.describe_instances"
+    assert.truthy(instances:find("LaunchTime_text as it was written", 1, true))
+    local cluster = page "aws.eks.describe_cluster"
+    assert.truthy(cluster:find "createdAt +time %(unix seconds%)")
     assert.truthy(page("aws.ec2.create_placement_group"):find "\n  Strategy +%w+ | ")
   end)
 

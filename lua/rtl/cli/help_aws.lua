@@ -9,7 +9,7 @@ local M = {}
 
 local WORDS = {
   int = "integer", float = "number", bool = "true or false", blob = "string of bytes",
-  time = "time (seconds, or ISO 8601 text when given)", token = "string, made up when left out",
+  time = "time (unix seconds or ISO 8601)", token = "string, made up when left out",
   json = "table or JSON text", urljson = "table or JSON text",
 }
 
@@ -34,10 +34,18 @@ local function described(shape)
   return (WORDS[shape.kind] or shape.kind) .. (shape.max and bounds(shape) or "")
 end
 
--- Adds a line for each member. `above`: the structures that this one stands in.
-local function add_members(shape, indent, above, lines)
+-- A time that is given has its text beside it, where the service writes text.
+local function given_time(member)
+  if member.shape.format == "unix" then return "time (unix seconds)" end
+  return ("time (unix seconds; %s_text as it was written)"):format(member.name)
+end
+
+-- Adds a line for each member. `above`: the structures that this one stands in; `gives`: they are
+-- those of an answer.
+local function add_members(shape, indent, above, lines, gives)
   for _, member in ipairs(shape.members) do
     local word, inner = described(member.shape)
+    if gives and member.shape.kind == "time" then word = given_time(member) end
     if inner and above[inner] then word = word .. " as above" end
     local name = (" "):rep(indent) .. member.name .. (member.required and " !" or "")
     for i, part in ipairs(text.wrap(word, math.max(30, 96 - math.max(32, #name + 2)))) do
@@ -45,7 +53,7 @@ local function add_members(shape, indent, above, lines)
     end
     if inner and not above[inner] then
       above[inner] = true
-      add_members(inner, indent + 2, above, lines)
+      add_members(inner, indent + 2, above, lines, gives)
       above[inner] = nil
     end
   end
@@ -70,7 +78,7 @@ function M.operation(op)
   for _, part in ipairs { { "Takes (! must be given):", op.input }, { "Gives:", op.output } } do
     lines[#lines + 1] = "\n" .. part[1]
     if #part[2].members == 0 then lines[#lines + 1] = "  nothing" end
-    add_members(part[2], 2, {}, lines)
+    add_members(part[2], 2, {}, lines, part[2] == op.output)
   end
   return lines
 end
