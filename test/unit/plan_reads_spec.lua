@@ -23,7 +23,7 @@ for name in ([[
   DescribeLaunchTemplateVersions DescribePlacementGroups GetRole ListRolePolicies GetRolePolicy
   ListAttachedRolePolicies DescribeCluster ListNodegroups DescribeNodegroup DescribeAddon
   DescribeAccessEntry ListAssociatedAccessPolicies GetServiceQuota GetAWSDefaultServiceQuota
-  GetCallerIdentity DescribeAutoScalingGroups
+  GetCallerIdentity DescribeAutoScalingGroups GetProducts DescribeClusterVersions ListSchedules
 ]]):gmatch("%S+") do READS[name] = true end
 
 local function header(req, wanted)
