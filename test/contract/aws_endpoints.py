@@ -14,8 +14,14 @@ loader = session.get_component("data_loader")
 partitions = loader.load_data("partitions")
 
 
-def resolve(provider, model, region, fips, dual):
+# Buckets whose names can and can't stand in a host name.
+BUCKETS = ["my-bucket", "my.bucket", "MyBucket", "a_b", "xyz"]
+
+
+def resolve(provider, model, region, fips, dual, bucket=None):
     wanted = {"Region": region, "UseFIPS": fips, "UseDualStack": dual}
+    if bucket:
+        wanted["Bucket"] = bucket
     if model.service_name == "sts":
         wanted["UseGlobalEndpoint"] = False
     try:
@@ -42,13 +48,15 @@ def endpoints(name):
                 continue  # a name of botocore's for 'no region'
             for fips in (False, True):
                 for dual in (False, True):
-                    yield {
-                        "partition": partition["id"],
-                        "in": region,
-                        "fips": fips,
-                        "dual": dual,
-                        **resolve(provider, model, region, fips, dual),
-                    }
+                    for bucket in [None, *BUCKETS] if name == "s3" else [None]:
+                        yield {
+                            "partition": partition["id"],
+                            "in": region,
+                            "fips": fips,
+                            "dual": dual,
+                            **({"bucket": bucket} if bucket else {}),
+                            **resolve(provider, model, region, fips, dual, bucket),
+                        }
 
 
 print(json.dumps({name: list(endpoints(name)) for name in json.load(sys.stdin)}))

@@ -1,5 +1,5 @@
--- Where each service is in each region of each partition, plain, FIPS and dual-stack, beside
--- botocore's endpoint rules.
+-- Where each service is in each region of each partition, plain, FIPS and dual-stack, and S3's
+-- buckets there, beside botocore's endpoint rules.
 local array = require "rtl.array"
 local endpoint = require "rtl.aws.endpoint"
 local json = require "rtl.native.json"
@@ -21,13 +21,18 @@ end
 
 local function ours_of(svc, case)
   local found = endpoint.resolve(svc, case["in"], nil, case)
-  return found and { url = found.url, region = found.region, name = svc.signing }
-    or { error = true }
+  if not found then return { error = true } end
+  local url = found.url
+  if case.bucket then
+    url = endpoint.url(found, { path = "/" .. case.bucket }, case.bucket):gsub("/$", "")
+  end
+  return { url = url, region = found.region, name = svc.signing }
 end
 
 -- What botocore says of the region that rtl asks.
 local function theirs_of(cases, name, case)
-  local region = ONE_REGION[name] and ONE_REGION[name][case.partition] or case["in"]
+  local region = ONE_REGION[name] and ONE_REGION[name][case.partition]
+  if not region then return case end
   for _, other in ipairs(cases) do
     if other["in"] == region and other.fips == case.fips and other.dual == case.dual then
       return other
@@ -53,8 +58,9 @@ describe("the endpoints of all services", function ()
         count = count + 1
         if ours == "none" then none = none + 1 end
         if ours ~= other then
-          wrong[#wrong + 1] = ("%s in %s%s%s: %s, botocore has %s"):format(name, case["in"],
-            case.fips and ", FIPS" or "", case.dual and ", dual-stack" or "", ours, other)
+          wrong[#wrong + 1] = ("%s %s in %s%s%s: %s, botocore has %s"):format(name,
+            case.bucket or "", case["in"], case.fips and ", FIPS" or "",
+            case.dual and ", dual-stack" or "", ours, other)
         end
       end
     end

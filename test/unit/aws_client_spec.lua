@@ -376,8 +376,16 @@ describe("an AWS client", function ()
     end
     fake.answers = { after(9), after(15), after(1) }
     for _ = 1, 3 do assert.is_table(ec2:describe_vpcs {}) end
+    -- Many that wait for one service are one story, told again after a minute.
+    fake.answers = { after(15), after(15), after(15), after(15) }
+    for _ = 1, 2 do
+      task.run(task.map, { 1, 2 }, function () return assert(ec2:describe_vpcs {}) end)
+      fake.now = fake.now + 40
+    end
+    assert.same(told[1], told[2])
+    assert.equal(2, #told)
     assert.same({ "ec2:DescribeVpcs: no answer from ec2.us-east-1.amazonaws.com for 10 s "
-      .. "(given up after 20, then asked again or failed)" }, told)
+      .. "(given up after 20, then asked again or failed)" }, { told[1] })
     assert.equal(0, task.live().timers)
   end)
 

@@ -202,6 +202,24 @@ describe("the limiters of a session", function ()
     assert.equal(clock.amz(fake.start + fake.now), signed[#signed])
   end)
 
+  it("bring every call of a crowd through, at the pace that the service bears", function ()
+    local ec2 = client "ec2"
+    local s, refused = service(20, 5), 0
+    for i = 1, 1000 do
+      fake.answers[i] = function ()
+        if s.ask() then return { body = "<DescribeVpcsResponse/>" } end
+        refused = refused + 1
+        return { status = 503, body = "<Response><Errors><Error><Code>RequestLimitExceeded</Code>"
+          .. "<Message>m</Message></Error></Errors></Response>" }
+      end
+    end
+    local list = {}
+    for i = 1, 320 do list[i] = i end
+    task.run(task.map, list, function () return assert(ec2:describe_vpcs {}) end, 50)
+    assert.near(300 / 5, fake.now, 12)
+    assert.is_true(refused < 320 / 4, refused)
+  end)
+
   it("let no more than so many calls be under way", function ()
     local ec2, under_way, most = client "ec2", 0, 0
     for i = 1, 60 do

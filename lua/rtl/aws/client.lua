@@ -71,8 +71,8 @@ end
 -- takes a third of it will not come, and is asked again. A write may take its time: whether it took
 -- effect is unknown after that.
 local TIMEOUTS = { reads = 20, writes = 60, connect = 10, all = 300 }
--- Seconds of silence after which a person is told.
-local UNEASY = 10
+-- Seconds of silence after which a person is told, and until they are told of this service again.
+local UNEASY, TOLD = 10, 60
 
 local function is_quick(op)
   return op.reads or op.service.name == "sts"
@@ -91,6 +91,8 @@ end
 -- Tells, in a while, that nothing has come yet.
 local function watch(self, call, silence)
   return task.after(UNEASY, function ()
+    if clock.mono() < self.quiet_until then return end
+    self.quiet_until = clock.mono() + TOLD
     self.notice(("%s: no answer from %s for %g s (given up after %g, then asked again or failed)")
       :format(call.op.action, host_of(call.url), UNEASY, silence))
   end)
@@ -393,6 +395,7 @@ function M.new(service, options)
     service = svc, region = options.region, credentials = options.credentials,
     endpoint = place or false, nowhere = nowhere or false, tls = options.tls or {},
     bucket = retry.new(options.attempts, options.mode), notice = options.notice or false,
+    quiet_until = -math.huge,
     limiter = options.limiter or limiter.new(svc.limits),
     timeouts = setmetatable(options.timeouts or {}, { __index = TIMEOUTS }),
   }, client)
