@@ -18,7 +18,11 @@ M.wait_for_quota = quota.wait
 M.actions = { "ec2:DescribeAvailabilityZones", "ec2:DescribeInstanceTypeOfferings",
   "ec2:DescribeInstanceTypes", "ec2:DescribeCapacityReservations", "ec2:DescribeInstances",
   "ec2:DescribeCapacityBlockOfferings", "ec2:DescribeSubnets", "ec2:DescribeNatGateways",
+  "eks:DescribeCluster", "eks:ListNodegroups", "eks:DescribeNodegroup",
   "servicequotas:GetServiceQuota", "servicequotas:GetAWSDefaultServiceQuota" }
+--- What asking for more quota needs besides.
+M.quota_actions = { "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota",
+  "servicequotas:RequestServiceQuotaIncrease" }
 
 -- The rank of a zone as a list of numbers, the smaller the better: usable; our own hold; a
 -- reservation that fits; a Capacity Block on sale; the order of the regions, or the price.
@@ -40,7 +44,7 @@ local function before(order, by_price)
 end
 
 local function quota_error(short)
-  return err.new { code = "RTL-CAP-001", exit = "refused", quota = short,
+  return err.new { code = "RTL-CAP-001", exit = "refused", short = short,
     message = ("%d vCPU of %s (%s) are needed in %s: %s granted, %d used"):format(short.need,
       short.code, short.name, short.region, tostring(short.granted), short.used),
     hint = ("Ask for %s = %d: --request-quota does, and --quota-wait waits; reviews take hours "
@@ -86,14 +90,16 @@ end
 --- Ranks the zones for `count` instances. spec: instance, count, regions (default: the context's),
 -- system = {instance, count}, reservation (id: the quota for the GPUs is not needed then),
 -- placement_group (one is asked for), block_hours (of Capacity Blocks, 24), by_price (the order of
--- the regions says nothing). All regions are read at once; one that can't be read is a row with its
--- reason.
+-- the regions says nothing), cluster (name of the deployment's, looked for in each region; one of
+-- others with given_cluster). All regions are read at once; one that can't be read is a row with
+-- its reason.
 -- Returns { zones = {{zone_id, zone_name, region, offered, efa, refused, usable, why, price (of all
 -- instances, an hour), reservation = {id, free, own, block, …}, block = {id, starts, ends, hours,
--- price}}, best first}, regions = {{region, zones, why, failure, short, problem, quotas = {{code,
--- name, need, granted, used, own, ask, enough}}}}, reservation = {id, zone_id, region, free, block,
--- placement_group} of the given one, problem = err or nil }; problem: RTL-CAP-001 quota, -002
--- offered nowhere, -005 and -006 a reservation that does not fit, -008 the table is wrong.
+-- price}}, best first}, regions = {{region, zones, why, failure, short, problem, stands, quotas =
+-- {{code, name, need, granted, used, own, ask, enough}}}}, reservation = {id, zone_id, region,
+-- free, block, placement_group} of the given one, problem = err or nil }; problem: RTL-CAP-001
+-- quota, -002 offered nowhere, -005 and -006 a reservation that does not fit, -008 the table is
+-- wrong.
 -- nil, err when no region can be read.
 function M.rank(ctx, spec)
   spec.regions = spec.regions or { ctx.region }

@@ -1,10 +1,13 @@
 --- A capacity reservation: the user's, checked and used; or a hold that rtl makes, targeted, with
 -- an end date as a net. It bills from `active` on, used or not.
 -- capacity_reservation "gpu" { given = "cr-…", instance_type = "g6.12xlarge", count = 2 }
--- capacity_reservation "gpu" { instance_type = …, count = 2, zone_id = …, hours = 4 } → id
+-- capacity_reservation "gpu" { instance_type = …, count = 2, zone_id = …, hours = 4 } → id, arn
+-- `ends` (UTC seconds) in place of `hours` is kept up: a lease that is extended moves it.
 
 local clock = require "rtl.clock"
 local err = require "rtl.err"
+local errors = require "rtl.aws.errors"
+local instances = require "rtl.kinds.instances"
 local kind = require "rtl.plan.kind"
 local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
@@ -50,6 +53,8 @@ local function read(ctx, res)
   return live
 end
 
+local NEAR = 120 -- seconds by which an end may differ
+
 -- A reservation in use by our own nodes has none free and is still the right one: the count that
 -- matters is the total, the free ones are preflight's business.
 local function diff(_, res, f, live)
@@ -62,23 +67,60 @@ local function diff(_, res, f, live)
   want("instance_type", f.instance_type, live.instance_type)
   want("zone_id", f.zone_id, live.zone_id)
   if f.count and (live.total or 0) < f.count then want("count", f.count, live.total) end
+  if f.ends and math.abs(f.ends - (live.ends or 0)) > NEAR then want("ends", f.ends, live.ends) end
   if res.given and live.state ~= "active" then want("state", "active", live.state) end
   return changes
+end
+
+local function none_left(res, f, failure)
+  local wrapped = err.wrap(failure, { code = "RTL-CAP-003", doing = res.key,
+    message = "no capacity for a hold in " .. f.zone_id })
+  wrapped.replan, wrapped.zone_id = true, f.zone_id
+  return wrapped
+end
+
+-- The quota is used up by something that preflight did not see.
+local function no_quota(res, f, failure)
+  local row = instances.find(f.instance_type)
+  return err.wrap(failure, { code = "RTL-CAP-007", doing = res.key, exit = "refused",
+    message = "the vCPU quota does not allow the hold",
+    hint = row and ("Ask for %s: %d vCPU are needed"):format(row.quota, row.vcpu * f.count) })
+end
+
+local function explained(res, f, failure)
+  if errors.no_capacity(failure) then return none_left(res, f, failure) end
+  if errors.quota(failure) then return no_quota(res, f, failure) end
+  return failure
+end
+
+-- A dead run sent this token with another end date: what came of it shows up by its tags.
+local function taken_over(ctx, res, failure)
+  return support.insist(ctx, res, 60, function (e) return e == failure end, function ()
+    local live, refused = read(ctx, res)
+    if live or refused then return live, refused end
+    return nil, failure
+  end)
 end
 
 local function create(ctx, res, f, token)
   local answer, failure = ctx:aws("ec2"):create_capacity_reservation {
     InstanceType = f.instance_type, InstancePlatform = "Linux/UNIX", InstanceCount = f.count,
     AvailabilityZoneId = f.zone_id, InstanceMatchCriteria = "targeted", EndDateType = "limited",
-    EndDate = math.floor(clock.utc() + (f.hours or 1) * 3600),
+    EndDate = math.floor(f.ends or clock.utc() + (f.hours or 1) * 3600),
     PlacementGroupArn = f.placement_group, ClientToken = token,
     TagSpecifications = support.tag_specifications(ctx, res, "capacity-reservation") }
   if answer then return live_of(answer.CapacityReservation) end
-  if failure.code == "InsufficientInstanceCapacity" then
-    failure = err.wrap(failure, { code = "RTL-CAP-003", doing = res.key, message = "no capacity" })
-    failure.replan, failure.zone_id = true, f.zone_id
-  end
-  return nil, failure
+  if failure.code == "IdempotentParameterMismatch" then return taken_over(ctx, res, failure) end
+  return nil, explained(res, f, failure)
+end
+
+local function update(ctx, res, f, live)
+  local params = { CapacityReservationId = live.id }
+  if f.ends then params.EndDateType, params.EndDate = "limited", math.floor(f.ends) end
+  if f.count > (live.total or 0) then params.InstanceCount = f.count end
+  local done, failure = ctx:aws("ec2"):modify_capacity_reservation(params)
+  if done then return true end
+  return nil, explained(res, f, failure)
 end
 
 local function wait(ctx, res, _, live)
@@ -101,11 +143,13 @@ local function delete(ctx, item)
   end)
 end
 
+local IDLE = 900 -- seconds that a hold usually waits for its nodes: a cluster comes first
+
+-- Its nodes are billed as nodes; until they start, the hold itself is.
 local function cost(ctx, _, f)
-  local price = pricing.of(ctx, f.instance_type)
-  local what = ("hold of %d × %s until nodes use it"):format(f.count, f.instance_type)
-  if not price then return { unknown = true, what = what } end
-  return { hourly = 0.0, what = what }
+  local price, source = pricing.of(ctx, f.instance_type)
+  if not price then return { unknown = true, what = "the idle hold" } end
+  return { once = price * f.count * IDLE / 3600, what = "the idle hold", source = source }
 end
 
 local function lease(res)
@@ -126,12 +170,13 @@ return kind.define {
   name = "capacity_reservation",
   outputs = { "id", "arn", "zone_id", "zone_name" },
   fields = { instance_type = "string", count = "integer", zone_id = "string?", hours = "number?",
-    placement_group = "string?" },
+    ends = "number?", placement_group = "string?" },
   identity = { "instance_type", "zone_id" },
   read = read,
   diff = diff,
-  replace_when = { "instance_type", "zone_id", "count" },
+  replace_when = { "instance_type", "zone_id" },
   create = create,
+  update = update,
   delete = delete,
   tokened = true,
   ready = { wait = wait, usual = 5, delete_usual = 5 },
@@ -142,7 +187,8 @@ return kind.define {
   actions = {
     "ec2:DescribeCapacityReservations",
     { "ec2:CreateCapacityReservation", new = "capacity-reservation/*" },
-    { "ec2:CancelCapacityReservation", ours = "capacity-reservation/*" },
+    { "ec2:CancelCapacityReservation", "ec2:ModifyCapacityReservation",
+      ours = "capacity-reservation/*" },
     { "ec2:RunInstances", ours = "capacity-reservation/*", when = support.BY_TEMPLATE },
   },
 }

@@ -5,7 +5,7 @@ local NAMES = {
   "vpc", "subnet", "internet_gateway", "elastic_ip", "nat_gateway", "route_table", "vpc_endpoint",
   "security_group", "iam_role", "eks_cluster", "eks_addon", "access_entry",
   "pod_identity_association", "placement_group", "schedule_group", "schedule",
-  "capacity_reservation", "launch_template",
+  "capacity_reservation", "reservation_group", "launch_template",
   "node_group", "network_interface", "load_balancer", "namespace", "kubernetes_object",
   "helm_release", "ray_cluster", "bucket", "volume", "log_group",
 }

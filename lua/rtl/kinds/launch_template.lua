@@ -193,7 +193,7 @@ return kind.define {
     "ec2:DescribeLaunchTemplates", "ec2:DescribeLaunchTemplateVersions",
     { "ec2:CreateLaunchTemplate", new = "launch-template/*" },
     { "ec2:CreateLaunchTemplateVersion", "ec2:DeleteLaunchTemplate", ours = "launch-template/*" },
-    { "ec2:RunInstances", on = "capacity-reservation/{reservation_id}",
+    { "ec2:RunInstances", on = { "capacity-reservation/{reservation_id}", "{reservation_group}" },
       when = support.BY_TEMPLATE },
   },
 }

@@ -3,6 +3,7 @@
 local array = require "rtl.array"
 local clock = require "rtl.clock"
 local err = require "rtl.err"
+local errors = require "rtl.aws.errors"
 local instances = require "rtl.kinds.instances"
 local keys = require "rtl.keys"
 local pricing = require "rtl.kinds.pricing"
@@ -78,6 +79,17 @@ local function wants_of(spec)
   return wants
 end
 
+-- Whether a cluster of this deployment stands in the region; true or false, since nil is an error.
+local function stands_in(ctx, region, spec)
+  local eks = ctx:aws("eks", { region = region })
+  local answer, failure = eks:describe_cluster { name = spec.cluster }
+  if answer then
+    return spec.given_cluster or support.is_ours(ctx, answer.cluster.tags or {})
+  end
+  if errors.not_found(failure) then return false end
+  return nil, failure
+end
+
 -- Calls all functions of a table at once; their values by the same names. Raises what one returns
 -- as an error.
 local function together(functions)
@@ -108,6 +120,9 @@ local function read(ctx, spec, region)
       return true
     end,
   }
+  if spec.cluster then
+    asked.stands = function () return stands_in(ctx, region, spec) end
+  end
   for _, want in ipairs(wants_of(spec)) do
     asked[want.code] = function () return quota.granted(ctx, region, want.code) end
   end
@@ -272,7 +287,7 @@ end
 
 local function region_of(ctx, spec, region)
   local answers = read(ctx, spec, region)
-  local found = { region = region, known = answers.info ~= false,
+  local found = { region = region, known = answers.info ~= false, stands = answers.stands,
     problem = disagreement(spec, answers.info or nil),
     quotas = quotas_of(ctx, spec, region, answers),
     zones = zone_rows(ctx, spec, region, answers), blocks_why = answers.blocks.why,
@@ -300,7 +315,7 @@ end
 --- Reads a region for `spec` (rtl.kinds.capacity). Never fails: a region that can't be read has
 -- `failure` (the error), `why` (a text) and no zones. Else { region, zones, quotas, short (the
 -- quota that is too small), problem (RTL-CAP-008), reservation (the given one), known (whether the
--- type is), blocks_why (why Capacity Blocks can't be told) }.
+-- type is), stands (whether spec.cluster does), blocks_why (why Capacity Blocks can't be told) }.
 function M.read(ctx, spec, region)
   local ok, found, failure = pcall(task.deadline, PATIENCE, region_of, ctx, spec, region)
   if not ok and not err.is(found) then error(found, 0) end
