@@ -1,14 +1,16 @@
 --- Step 2: capacity, network, cluster and node groups.
 --
 -- All GPU nodes stand in one subnet of one zone, since EFA does not cross zones. The zone is chosen
--- before anything is made: offered, with EFA, with quota, cheapest first. When it has no capacity
--- after all, the next one is tried with a group of its own.
+-- before anything is made: offered, with EFA, with quota. When it has no capacity after all, the
+-- next one is tried with a group of its own. With --probe, or several regions, the GPUs are held
+-- before anything else is made, and a region without any is left for the next.
 --
 -- With a kubeconfig this step makes nothing and checks the nodes that are there.
 
 local access_entry = require "rtl.kinds.access_entry"
 local addons_active = require "rtl.kinds.addons_active"
 local capacity = require "rtl.kinds.capacity"
+local hold = require "rtl.recipe.hold"
 local eks_addon = require "rtl.kinds.eks_addon"
 local eks_cluster = require "rtl.kinds.eks_cluster"
 local elastic_ip = require "rtl.kinds.elastic_ip"
@@ -22,6 +24,7 @@ local node_group = require "rtl.kinds.node_group"
 local nodes = require "rtl.recipe.nodes"
 local pricing = require "rtl.kinds.pricing"
 local placement_group = require "rtl.kinds.placement_group"
+local places = require "rtl.recipe.places"
 local route_table = require "rtl.kinds.route_table"
 local security_group = require "rtl.kinds.security_group"
 local subnet = require "rtl.kinds.subnet"
@@ -60,8 +63,8 @@ end
 -- A VPC of our own: a public and a private subnet in each of the network's two zones, one NAT
 -- gateway in the first. When the GPUs are in a third zone, that has a private subnet, too; the
 -- cluster's zones stay those two, since EKS takes no others later.
-local function declare_network(run, choice)
-  local net = run:declare(vpc(run.deployment) { cidr = run.settings.vpc_cidr })
+local function declare_network(run, choice, first)
+  local net = run:declare(vpc(run.deployment) { cidr = run.settings.vpc_cidr, after = first })
   local gateway = run:declare(internet_gateway(run.deployment) { vpc_id = net.id })
   local private, private_ids, public_ids = {}, {}, {}
   for i, zone in ipairs(choice.network) do
@@ -74,7 +77,7 @@ local function declare_network(run, choice)
     private[zone] = declare_subnets(run, net, zone, false)
     through_ids[#through_ids + 1] = private[zone].id
   end
-  local address = run:declare(elastic_ip "nat" {})
+  local address = run:declare(elastic_ip "nat" { after = first })
   local out = run:declare(route_table "public" { vpc_id = net.id, subnets = public_ids,
     routes = { { to = "0.0.0.0/0", gateway = gateway.id } } })
   local nat = run:declare(nat_gateway(run.deployment) { subnet_id = public_ids[1],
@@ -100,21 +103,21 @@ local NODE_POLICIES = { "AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistry
   "AmazonEKS_CNI_Policy" }
 
 -- A control plane of our own with its role, or a given one as it is.
-local function control_plane(run, network)
+local function control_plane(run, network, first)
   local s = run.settings
   if s.use_cluster ~= "" then
     return run:declare(eks_cluster(run.deployment) { given = s.use_cluster })
   end
   local role = run:declare(iam_role "cluster" { service = "eks.amazonaws.com",
     policies = CLUSTER_POLICIES, boundary = or_nil(s.permissions_boundary),
-    given = or_nil(s.cluster_role) })
+    given = or_nil(s.cluster_role), after = first })
   return run:declare(eks_cluster(run.deployment) { version = s.kubernetes_version,
     role_arn = role.arn, subnet_ids = network.private_ids, public_cidrs = s.public_access_cidrs })
 end
 
-local function declare_cluster(run, network)
+local function declare_cluster(run, network, first)
   local s = run.settings
-  local cluster = control_plane(run, network)
+  local cluster = control_plane(run, network, first)
   local addons = {}
   for i, name in ipairs(s.addons) do
     addons[i] = run:declare(eks_addon(name) { cluster = cluster.cluster_name })
@@ -148,22 +151,33 @@ local function declare_system(run, cluster, role, network, needs)
   })
 end
 
--- Whether the given reservation is a capacity block: it has a market of its own.
-local function in_block(run)
-  local held = run.facts.ranked and run.facts.ranked.reservation
-  return held and held.block or nil
+-- The reservation that the user gave, as it is, or nil. One in a block has a market of its own.
+local function given_reservation(run)
+  return run.facts.ranked and run.facts.ranked.reservation
 end
 
-local function declare_gpu(run, cluster, role, network, needs)
+-- The placement group of the user's reservation, else one of our own if that is asked for: first
+-- the group, then the hold in it.
+local function declare_placement(run)
+  local given = given_reservation(run)
+  if given then
+    return given.placement_group
+      and run:declare(placement_group "gpu" { given = given.placement_group }) or nil
+  end
+  return run.settings.placement_group and run:declare(placement_group "gpu" {}) or nil
+end
+
+local function declare_gpu(run, cluster, role, network, needs, place)
   local s, zone, name = run.settings, run.facts.choice.gpu.zone_id, nodes.group(run)
+  local in_block = given_reservation(run) and given_reservation(run).block or nil
   local efa = run:declare(security_group "efa" { vpc_id = network.vpc_id, itself = true,
     description = "EFA: all traffic within the group" })
-  local together = s.placement_group and run:declare(placement_group "gpu" {}) or nil
   local template = run:declare(launch_template(name) {
     instance_type = s.gpu_type, disk_gib = s.gpu_disk,
     security_groups = { cluster.security_group_id, efa.id }, efa = run.facts.instance.efa,
-    placement_group = together and together.group_name, reservation_id = or_nil(s.reservation),
-    capacity_block = in_block(run),
+    placement_group = place.together and place.together.group_name,
+    reservation_id = or_nil(s.reservation), capacity_block = in_block,
+    reservation_group = place.reservations and place.reservations.arn,
   })
   local subnet_id = network.given or network.private[zone].id
   local group = run:declare(node_group(name) {
@@ -171,7 +185,7 @@ local function declare_gpu(run, cluster, role, network, needs)
     instance_type = s.gpu_type, count = s.gpu_count, disk_gib = s.gpu_disk,
     ami_type = "AL2023_x86_64_NVIDIA",
     zone_id = zone, group_name = group_name(run, name),
-    capacity_type = in_block(run) and "CAPACITY_BLOCK" or nil,
+    capacity_type = in_block and "CAPACITY_BLOCK" or nil,
     labels = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" },
     taints = { { key = "nvidia.com/gpu", value = "true", effect = "NoSchedule" } },
     launch_template_id = template.id, launch_template_version = template.version,
@@ -186,80 +200,6 @@ local function declare_gpu(run, cluster, role, network, needs)
   return group
 end
 
--- ---- what the plan says about capacity ----
-
-local function yes(value) return value and "yes" or "no" end
-
-local function zone_row(zone, chosen)
-  return { zone == chosen and "→" or " ",
-    ("%s (…%s)"):format(zone.zone_id, zone.zone_name:sub(-2)), yes(zone.efa), yes(zone.offered),
-    zone.reservation and zone.reservation.id or zone.offered and "not probed" or "-",
-    zone.usable and zone.price and text.money(zone.price) or "-", zone.why or "" }
-end
-
--- The GPU family's quota in the region of the run.
-local function quota_of(run)
-  for _, region in ipairs(run.facts.ranked.regions) do
-    if region.region == run.region then return region.quotas[1] end
-  end
-end
-
-local function capacity_lines(run)
-  local s, facts, quota = run.settings, run.facts, quota_of(run)
-  local lines = { ("GPUs     %d × %s = %d %s, %d vCPU of %s (%s granted, %s used)"):format(
-    s.gpu_count, s.gpu_type, s.gpu_count * facts.instance.gpus, facts.instance.gpu, quota.need,
-    quota.code, quota.granted, quota.used) }
-  local rows = { { " ", "zone", "EFA", "offered", "capacity", "price/h", "" } }
-  for _, zone in ipairs(facts.ranked.zones) do
-    if zone.region == run.region then rows[#rows + 1] = zone_row(zone, facts.choice.gpu) end
-  end
-  local columns = text.columns(rows)
-  return table.move(columns, 1, #columns, 2, lines)
-end
-
--- ---- where ----
-
--- The ranked zones of all regions of the settings; those that `zones` leaves out are closed.
-local function rank(run)
-  local s = run.settings
-  local ranked = assert(capacity.rank(run.ctx, { instance = s.gpu_type, count = s.gpu_count,
-    regions = s.region, system = { instance = s.system_type, count = s.system_count },
-    reservation = or_nil(s.reservation) }))
-  if ranked.problem then error(ranked.problem, 0) end
-  local allowed = {}
-  for _, zone in ipairs(s.zones) do allowed[zone] = true end
-  for _, zone in ipairs(ranked.zones) do
-    if #s.zones > 0 and not allowed[zone.zone_id] then
-      zone.usable, zone.why = false, "not among the zones set"
-    end
-  end
-  return ranked
-end
-
--- Of several regions, the first (in the order given) with a zone that can be used.
-local function choose_region(run, ranked)
-  for _, region in ipairs(run.settings.region) do
-    for _, zone in ipairs(ranked.zones) do
-      if zone.region == region and zone.usable then return run:use_region(region) end
-    end
-  end
-end
-
--- The zone of the first given subnet, which is the GPUs', or nil where subnets are made.
-local function given_zone(run)
-  local ids = run.settings.private_subnets
-  if #ids == 0 then return nil end
-  local answer = assert(run:aws("ec2"):describe_subnets { SubnetIds = ids })
-  for _, found in ipairs(answer.Subnets) do
-    if found.SubnetId == ids[1] then return found.AvailabilityZoneId end
-  end
-end
-
-local function choose(run)
-  run.facts.choice = assert(capacity.choose(run.ctx, run.facts.ranked, {
-    cluster = or_nil(run.settings.use_cluster), zone = given_zone(run) }))
-end
-
 return {
   title   = "Capacity, network, cluster and node groups",
   creates = "VPC with NAT, EKS cluster, system node group, GPU node group with EFA",
@@ -269,17 +209,13 @@ return {
 
   preflight = function (run)
     if not run:has_aws() then return nodes.check_given(run) end
-    run.facts.ranked = rank(run)
-    choose_region(run, run.facts.ranked)
-    choose(run)
-    pricing.load(run.ctx, { others = true, types = { run.settings.system_type },
-      version = run.settings.kubernetes_version })
+    places.choose(run)
     lease.preflight(run)
   end,
 
   summary = function (run)
     if not run.facts.ranked then return nil end
-    local lines = capacity_lines(run)
+    local lines = places.lines(run)
     lines[#lines + 1] = lease.line(run)
     return lines
   end,
@@ -287,26 +223,31 @@ return {
   resources = function (run)
     if not run:has_aws() then return end
     local s, choice = run.settings, run.facts.choice
-    local network = s.vpc_id == "" and declare_network(run, choice)
+    local place = { together = declare_placement(run) }
+    place.held = hold.declare(run, place.together)
+    place.reservations = hold.declare_group(run, place.held)
+    local network = s.vpc_id == "" and declare_network(run, choice, place.held)
       or given_network(run)
-    local cluster, needs = declare_cluster(run, network)
+    local cluster, needs = declare_cluster(run, network, place.held)
     local role = run:declare(iam_role "node" { service = "ec2.amazonaws.com",
       policies = NODE_POLICIES, boundary = or_nil(s.permissions_boundary),
-      given = or_nil(s.node_role) })
+      given = or_nil(s.node_role), after = place.held })
     local system = declare_system(run, cluster, role, network, needs)
-    local gpu = declare_gpu(run, cluster, role, network, needs)
+    local gpu = declare_gpu(run, cluster, role, network, needs, place)
     run:declare(addons_active "all" { cluster = cluster.cluster_name, names = s.addons,
       after = { system, gpu } })
     lease.declare(run)
+    hold.end_with_lease(run, place.held)
   end,
 
-  -- No capacity in the zone: the next ranked one, under another group name.
+  -- No capacity in the zone: the next ranked one, under another group name; or the next region.
   recover = function (run, problem)
-    if not capacity.is_capacity(problem) then return nil end
-    local failed = run.facts.choice.gpu.zone_id
-    assert(capacity.note(run.ctx, problem))
-    choose(run)
-    return ("no capacity in %s: going on in %s"):format(failed, run.facts.choice.gpu.zone_id)
+    return places.recover(run, problem)
+  end,
+
+  -- The run stops before its end: a hold that nothing runs in costs its full price.
+  leave = function (run)
+    hold.leave(run)
   end,
 
   verify = function (run)

@@ -26,7 +26,8 @@ local function add(total, res, price, paid_now)
   total.once = total.once + (paid_now and price.once or 0)
   add_source(total, price.source)
   total.lines[#total.lines + 1] = { resource = res.key, what = price.what,
-    hourly = price.hourly or 0, once = price.once or 0, source = price.source }
+    hourly = price.hourly or 0, once = price.once or 0, source = price.source,
+    now = paid_now and price.once or 0 }
 end
 
 local function nothing()
@@ -43,9 +44,9 @@ function M.of_resources(ctx, resources)
   return total
 end
 
---- The cost of a plan: { hourly = usd, once = usd, lines = {{resource, what, hourly, once,
+--- The cost of a plan: { hourly = usd, once = usd, lines = {{resource, what, hourly, once, now,
 -- source}}, sources = {texts}, source = them all, unknown = {keys} }. `once` is what is paid one
--- time (image pulls).
+-- time (image pulls), a line's `now` what of that is still to come.
 function M.of(plan, ctx)
   local total = nothing()
   for _, row in ipairs(plan.changes) do

@@ -48,44 +48,6 @@ local function mend(path, text, bad)
   return fs.write(path, whole)
 end
 
---- Opens (and makes) the ledger in folder `dir`; `run` is the id that its records carry.
--- Returns the ledger, or nil and RTL-PLAN-011 when its middle is damaged.
-function M.open(dir, run)
-  local made, failure = fs.mkdirs(dir)
-  if not made then return nil, failure end
-  local path = fs.join(dir, FILE)
-  local text, unread = "", nil
-  if fs.exists(path) then text, unread = fs.read(path) end
-  if not text then return nil, unread end
-  local records, bad = parse(text)
-  local problem = damaged(path, bad)
-  if problem then return nil, problem end
-  local mended, why = mend(path, text, bad)
-  if not mended then return nil, why end
-  local handle, refused = fs.append(path)
-  if not handle then return nil, refused end
-  return setmetatable({ path = path, records = records, handle = handle, run = run, now = {},
-    taken = 0 }, Ledger)
-end
-
---- Appends a record; it is on disk when this returns true, or with `lazy` when the next one is.
--- Adds `at` (UTC) and `run`.
-function Ledger:append(record, lazy)
-  record.at = record.at or clock.iso(clock.utc())
-  record.run = record.run or self.run
-  local done, failure = self.handle:append(json.encode(record) .. "\n", lazy)
-  if not done then return nil, failure end
-  self.records[#self.records + 1] = record
-  return true
-end
-
---- Appends a note: something to remember that is not a resource (`ledger:note("capacity", {…})`).
-function Ledger:note(event, fields)
-  local record = { event = event }
-  for key, value in pairs(fields or {}) do record[key] = value end
-  return self:append(record)
-end
-
 local apply_record = {}
 
 function apply_record.intent(entry, record)
@@ -123,6 +85,56 @@ local function take_in(state, record)
   entry.kind, entry.name = record.kind or entry.kind, record.name or entry.name
   entry.run = record.run
   change(entry, record)
+end
+
+--- Whether the ledger in folder `dir` speaks of things that may still stand. Reads only, and takes
+-- no lock: another run may be writing.
+function M.stands(dir)
+  local path, now = fs.join(dir, FILE), {}
+  local text = fs.exists(path) and fs.read(path)
+  for _, record in ipairs(text and parse(text) or {}) do take_in(now, record) end
+  for _, entry in pairs(now) do
+    if entry.state ~= "refused" and entry.state ~= "deleted" then return true end
+  end
+  return false
+end
+
+--- Opens (and makes) the ledger in folder `dir`; `run` is the id that its records carry.
+-- Returns the ledger, or nil and RTL-PLAN-011 when its middle is damaged.
+function M.open(dir, run)
+  local made, failure = fs.mkdirs(dir)
+  if not made then return nil, failure end
+  local path = fs.join(dir, FILE)
+  local text, unread = "", nil
+  if fs.exists(path) then text, unread = fs.read(path) end
+  if not text then return nil, unread end
+  local records, bad = parse(text)
+  local problem = damaged(path, bad)
+  if problem then return nil, problem end
+  local mended, why = mend(path, text, bad)
+  if not mended then return nil, why end
+  local handle, refused = fs.append(path)
+  if not handle then return nil, refused end
+  return setmetatable({ path = path, records = records, handle = handle, run = run, now = {},
+    taken = 0 }, Ledger)
+end
+
+--- Appends a record; it is on disk when this returns true, or with `lazy` when the next one is.
+-- Adds `at` (UTC) and `run`.
+function Ledger:append(record, lazy)
+  record.at = record.at or clock.iso(clock.utc())
+  record.run = record.run or self.run
+  local done, failure = self.handle:append(json.encode(record) .. "\n", lazy)
+  if not done then return nil, failure end
+  self.records[#self.records + 1] = record
+  return true
+end
+
+--- Appends a note: something to remember that is not a resource (`ledger:note("capacity", {…})`).
+function Ledger:note(event, fields)
+  local record = { event = event }
+  for key, value in pairs(fields or {}) do record[key] = value end
+  return self:append(record)
 end
 
 --- What the records say, by resource key: {key, kind, name, state, id, outputs, token, deps, at,

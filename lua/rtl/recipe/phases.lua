@@ -14,7 +14,7 @@ local task = require "rtl.task"
 
 local M = {}
 
-local MAX_RECOVERIES = 12
+local MAX_RECOVERIES = 64 -- zones of all regions
 
 -- ---- which steps ----
 
@@ -262,6 +262,12 @@ local function carry_out(run, p)
     .. " attempts to go another way" }
 end
 
+-- What the steps do when the run stops before its end, whatever stopped it.
+local function leave(run)
+  if run.carried_out then return end
+  for _, step in ipairs(run.recipe.steps) do call(run, step, "leave") end
+end
+
 -- ---- the whole ----
 
 local function plan_only(run, p, pending)
@@ -320,7 +326,9 @@ function M.run(run)
   if only_plan then return plan_only(run, p, pending) end
   begin(run, p, pending)
   run.plan = p
+  local _ <close> = setmetatable({}, { __close = function () leave(run) end })
   run.plan = carry_out(run, p)
+  run.carried_out = true
   run:emit { type = "text", lines = report.ending(run, run.plan) }
   return run.outcome.exit or run.outcome.verdict and run.outcome.verdict.exit or "done"
 end

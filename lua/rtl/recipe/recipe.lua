@@ -20,7 +20,7 @@ local function settings_of(file, definition)
   return set
 end
 
-local FUNCTIONS = { "preflight", "resources", "verify", "action", "recover", "pending" }
+local FUNCTIONS = { "preflight", "resources", "verify", "action", "recover", "pending", "leave" }
 
 local function step_of(file, path)
   local part = assert(load_file.beside(file, path))

@@ -65,7 +65,7 @@ end
 local function once_of(cost)
   local names = {}
   for _, line in ipairs(cost.lines) do
-    if line.once > 0 then names[#names + 1] = line.what end
+    if line.now > 0 then names[#names + 1] = line.what end
   end
   return table.concat(names, ", ")
 end

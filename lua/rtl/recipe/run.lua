@@ -44,16 +44,34 @@ function M.new(fields)
   return run
 end
 
+-- Of several regions, the one in which this deployment stands by our ledgers, if there is one.
+local function standing_region(where, regions)
+  for _, region in ipairs(#regions > 1 and regions or {}) do
+    local place = { partition = where.partition, account = where.account, region = region,
+      deployment = where.deployment }
+    if plan.ledger.stands(state.folder(place)) then return region end
+  end
+end
+
 --- Connects to the account or cluster of the settings, once. Raises the world's refusal.
 function Run:connect()
   if rawget(self, "ctx") then return end
   local open = rawget(self, "open") or require("rtl.recipe.connect").open
-  local link = failure.reading(function ()
-    return assert(open(self.settings, {
-      region = self.wanted_region, credentials = rawget(self, "credentials"),
-      ask = rawget(self, "ask"), notice = function (text) self:note(text) end,
-    }))
-  end)
+  local function reach(region)
+    return failure.reading(function ()
+      return assert(open(self.settings, {
+        region = region, credentials = rawget(self, "credentials"),
+        ask = rawget(self, "ask"), notice = function (text) self:note(text) end,
+      }))
+    end)
+  end
+  local link = reach(self.wanted_region)
+  local stands = link.aws and not self.wanted_region
+    and standing_region(link.where, self.settings.region)
+  if stands and stands ~= link.where.region then
+    self.credentials = link.session and link.session.credentials
+    link = reach(stands)
+  end
   local where = link.where
   self.region, self.who, self.link = where.region, link.who, link
   self.credentials = link.session and link.session.credentials
@@ -67,14 +85,16 @@ function Run:connect()
   }
 end
 
---- Moves the run to another of the settings' regions: state, ledger and lock are that region's.
+--- Moves the run to another of the settings' regions: state, ledger and locks are that region's.
 function Run:use_region(region)
   if region == self.region then return end
-  local held = rawget(self, "held") ~= nil
+  local held, account = rawget(self, "held") ~= nil, rawget(self, "account_hold") ~= nil
+  self:let_go()
   self:close()
   self.ctx, self.held, self.record, self.wanted_region = nil, nil, nil, region
   self:connect()
   if held then self:lock() end
+  if account then self:hold() end
 end
 
 --- The client of an AWS service. Raises RTL-SET-006 in a run with a kubeconfig.

@@ -44,12 +44,16 @@ local function total(region, wanted, zone)
   return 0
 end
 
--- Where the first zone that is asked for is empty, asking settles which one that is.
+-- Where the first zone that is asked for is empty, asking settles which one that is, for good: a
+-- refused call changes nothing else and would not be in the journal.
 local function is_empty(world, region, zone)
   local capacity, keys = world.weather.capacity, world.keys or {}
   if world.aws.used_up == zone.id and world.sky["half-capacity"] then return true end
   if capacity == "first-zone-empty" then
-    world.aws.empty_zone = world.aws.empty_zone or zone.id
+    if not world.aws.empty_zone then
+      world.aws.empty_zone = zone.id
+      world:touch()
+    end
     return world.aws.empty_zone == zone.id
   end
   return capacity == "none"

@@ -1,0 +1,260 @@
+--- Where a deployment goes: the zones of all its regions, ranked; the choice among them; and what
+-- is done when the chosen zone has no capacity after all.
+
+local capacity = require "rtl.kinds.capacity"
+local clock = require "rtl.clock"
+local hold = require "rtl.recipe.hold"
+local plan = require "rtl.plan"
+local pricing = require "rtl.kinds.pricing"
+local state = require "rtl.recipe.state"
+local text = require "rtl.recipe.text"
+
+local M = {}
+
+local ASKED = 2 -- quotas that a deployment may have to ask for: GPU and system nodes
+
+local function or_nil(setting) return setting ~= "" and setting or nil end
+
+-- ---- ranking ----
+
+local function close_others(ranked, allowed_list)
+  if #allowed_list == 0 then return end
+  local allowed = {}
+  for _, zone in ipairs(allowed_list) do allowed[zone] = true end
+  for _, zone in ipairs(ranked.zones) do
+    if not allowed[zone.zone_id] and zone.usable then
+      zone.usable, zone.why = false, "not among the zones set"
+    end
+  end
+end
+
+--- What rtl.kinds.capacity is asked with the run's settings; `more` are further fields.
+function M.spec(run, more)
+  local s = run.settings
+  local given = s.use_cluster ~= ""
+  local spec = { instance = s.gpu_type, count = s.gpu_count, regions = s.region,
+    system = { instance = s.system_type, count = s.system_count },
+    reservation = or_nil(s.reservation), placement_group = s.placement_group or nil,
+    block_hours = s.block_hours, given_cluster = given or nil,
+    cluster = #s.region > 1 and (given and s.use_cluster or run.deployment) or nil }
+  for key, value in pairs(more or {}) do spec[key] = value end
+  return spec
+end
+
+--- The ranked zones of all regions of the settings; those that `zones` leaves out are closed.
+function M.rank(run, more)
+  local ranked = assert(capacity.rank(run.ctx, M.spec(run, more)))
+  close_others(ranked, run.settings.zones)
+  return ranked
+end
+
+-- ---- quota ----
+
+local function say_asked(run, short, request)
+  run:emit { type = "quota", code = short.code, region = short.region, value = request.value,
+    id = request.id, open = request.open }
+  run:note(("%s = %d in %s is asked for%s%s"):format(short.code, request.value, short.region,
+    request.open and " already" or "", request.id and " (" .. request.id .. ")" or ""),
+    { sign = "→" })
+end
+
+-- Files the request for the quota that a problem names, and waits for it as long as the settings
+-- say. Raises RTL-CAP-010 when it is not granted by then.
+local function ask_for(run, short)
+  local request = assert(capacity.request_quota(run.ctx, short))
+  say_asked(run, short, request)
+  run:progress(("waiting for %s = %d in %s"):format(short.code, short.ask, short.region))
+  assert(capacity.wait_for_quota(run.ctx, short, request, run.settings.quota_wait))
+end
+
+--- Ranks, and asks for more quota where the settings say so and nothing can be built without.
+-- Raises what is wrong (RTL-CAP-001…010). A plan asks for nothing.
+function M.find(run)
+  local s = run.settings
+  local ranked = M.rank(run)
+  for _ = 1, ASKED do
+    local short = ranked.problem and ranked.problem.short
+    if not short or not s.request_quota or run.options.plan then break end
+    ask_for(run, short)
+    ranked = M.rank(run)
+  end
+  if ranked.problem then error(ranked.problem, 0) end
+  return ranked
+end
+
+-- ---- choosing ----
+
+-- Whether something of this deployment stands in a region, by the account or by our own ledger.
+local function stands(run, region)
+  if region.stands then return true end
+  local ctx = run.ctx
+  return plan.ledger.stands(state.folder { partition = ctx.partition, account = ctx.account,
+    region = region.region, deployment = run.deployment })
+end
+
+-- The region to use: where the deployment stands, else the best usable zone's that was not left.
+local function pick_region(run)
+  local ranked, left = run.facts.ranked, run.facts.left_regions or {}
+  if #ranked.regions == 1 then return ranked.regions[1].region end
+  for _, region in ipairs(ranked.regions) do
+    if not region.failure and not left[region.region] and stands(run, region) then
+      run.facts.settled = true
+      return region.region
+    end
+  end
+  for _, zone in ipairs(ranked.zones) do
+    if zone.usable and not left[zone.region] then return zone.region end
+  end
+end
+
+-- The zone of the first given subnet, which is the GPUs', or nil where subnets are made.
+local function given_zone(run)
+  local ids = run.settings.private_subnets
+  if #ids == 0 then return nil end
+  local answer = assert(run:aws("ec2"):describe_subnets { SubnetIds = ids })
+  for _, found in ipairs(answer.Subnets) do
+    if found.SubnetId == ids[1] then return found.AvailabilityZoneId end
+  end
+end
+
+-- The prices of the region that the run is in now.
+local function load_prices(run)
+  local s = run.settings
+  pricing.load(run.ctx, { others = true, types = { s.gpu_type, s.system_type },
+    version = s.kubernetes_version })
+end
+
+local function choose(run)
+  local choice, failure = capacity.choose(run.ctx, run.facts.ranked, {
+    cluster = or_nil(run.settings.use_cluster), zone = given_zone(run) })
+  if not choice then return nil, failure end
+  run.facts.choice = choice
+  hold.preflight(run)
+  return true
+end
+
+--- Chooses region and zone (facts.ranked, .choice and .hold) and moves the run to the region.
+function M.choose(run)
+  run.facts.ranked = M.find(run)
+  run:use_region(run.facts.ranked.reservation and run.facts.ranked.reservation.region
+    or pick_region(run) or run.region)
+  load_prices(run)
+  assert(choose(run))
+end
+
+-- ---- when there is none ----
+
+-- Removes what this run made in a region that it leaves: the schedules of a lease, a placement
+-- group. Nothing else is made before the hold.
+local function clear_region(run)
+  if not plan.ledger.stands(run.folder) then return end
+  run:progress("removing what was made in " .. run.region)
+  local result = plan.teardown.run(plan.teardown.plan(run.ctx, run:all_kinds(), {}), run.ctx)
+  for _, row in ipairs(result.left) do
+    run:note(("%s %s is left in %s: %s"):format(row.kind, row.id or "", run.region, row.reason),
+      { sign = "✗" })
+  end
+end
+
+-- Goes on in the next region that has a zone left, or returns false. Only a hold that was refused
+-- leads there: where a cluster stands, it stays.
+local function next_region(run, problem)
+  local key = problem.resource or problem.doing or ""
+  if not key:match("^capacity_reservation/") or run.facts.settled then return false end
+  local left = run.facts.left_regions or {}
+  run.facts.left_regions = left
+  while true do
+    left[run.region] = true
+    local region = pick_region(run)
+    if not region or left[region] then return false end
+    clear_region(run)
+    run:use_region(region)
+    load_prices(run)
+    if choose(run) then return true end
+  end
+end
+
+--- What a step does when something failed that another zone can cure: notes it, and chooses the
+-- next ranked zone, of the next region at last. Returns a text that says so; nil when it is no
+-- matter of capacity; raises RTL-CAP-004 when no zone is left.
+function M.recover(run, problem)
+  if not capacity.is_capacity(problem) then return nil end
+  local failed = run.facts.choice.gpu
+  assert(capacity.note(run.ctx, problem))
+  local done, failure = choose(run)
+  if not done and not next_region(run, problem) then error(failure, 0) end
+  local now = run.facts.choice.gpu
+  return ("no capacity in %s: going on in %s"):format(failed.zone_id,
+    now.region == failed.region and now.zone_id or ("%s (%s)"):format(now.region, now.zone_id))
+end
+
+-- ---- what is shown ----
+
+local function yes(flag) return flag and "yes" or "no" end
+
+local function held(reservation)
+  local free = ("%d free"):format(reservation.free)
+  local what = reservation.own and "held" or reservation.block and "block" or "reserved"
+  return ("%s: %s, %s"):format(what, reservation.id, free)
+end
+
+local function capacity_of(zone)
+  if zone.reservation then return held(zone.reservation) end
+  if zone.block then
+    return ("block from %s, %s"):format(clock.iso(zone.block.starts or 0):sub(1, 10),
+      text.money(zone.block.price or 0))
+  end
+  return zone.offered and "not probed" or "-"
+end
+
+local HEAD = { " ", "zone", "EFA", "offered", "capacity", "price/h", "" }
+
+--- The rows of a table of ranked zones, head first; `chosen` is marked. With `regions` a column
+-- more says the region.
+function M.rows(zones, chosen, regions)
+  local head = table.move(HEAD, 1, #HEAD, 1, {})
+  if regions then table.insert(head, 2, "region") end
+  local rows = { head }
+  for _, zone in ipairs(zones) do
+    local row = { zone == chosen and "→" or " ",
+      ("%s (…%s)"):format(zone.zone_id, zone.zone_name:sub(-2)), yes(zone.efa), yes(zone.offered),
+      capacity_of(zone), zone.usable and zone.price and text.money(zone.price) or "-",
+      zone.why or "" }
+    if regions then table.insert(row, 2, zone.region) end
+    rows[#rows + 1] = row
+  end
+  return rows
+end
+
+-- The GPU family's quota in the region of the run.
+local function quota_of(run)
+  for _, region in ipairs(run.facts.ranked.regions) do
+    if region.region == run.region then return region.quotas[1] end
+  end
+end
+
+local function placement_line(run)
+  local s, given = run.settings, run.facts.ranked.reservation
+  if not given or not given.placement_group and s.placement_group then return nil end
+  return ("Placement group: %s"):format(given.placement_group
+    and given.placement_group .. " (the reservation's)" or "none (reservation given)")
+end
+
+--- The lines of a plan about capacity: GPUs, quota, zones, the hold.
+function M.lines(run)
+  local s, facts, quota = run.settings, run.facts, quota_of(run)
+  local lines = { ("GPUs     %d × %s = %d %s, %d vCPU of %s (%s granted, %s used)"):format(
+    s.gpu_count, s.gpu_type, s.gpu_count * facts.instance.gpus, facts.instance.gpu, quota.need,
+    quota.code, quota.granted, quota.used) }
+  local zones = {}
+  for _, zone in ipairs(facts.ranked.zones) do
+    if #s.region > 1 or zone.region == run.region then zones[#zones + 1] = zone end
+  end
+  local columns = text.columns(M.rows(zones, facts.choice.gpu, #s.region > 1))
+  table.move(columns, 1, #columns, 2, lines)
+  lines[#lines + 1] = placement_line(run)
+  for _, line in ipairs(hold.lines(run)) do lines[#lines + 1] = line end
+  return lines
+end
+
+return M
