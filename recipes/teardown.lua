@@ -82,7 +82,8 @@ return {
     if run.options.plan then run:peek() else run:lock() end
     pricing.load(run.ctx, { others = true,
       types = { run.settings.gpu_type, run.settings.system_type } })
-    local t = plan.teardown.plan(run.ctx, run:all_kinds(), { purge = run.settings.purge })
+    local t = run:reading(plan.teardown.plan, run.ctx, run:all_kinds(),
+      { purge = run.settings.purge })
     run:emit { type = "text", lines = plan_lines(run, t) }
     if run.options.plan then
       run.outcome.exit = run.options.exit_code and #t.items > 0 and "changes" or "done"
@@ -93,7 +94,7 @@ return {
     if #t.items > 0 then
       run:confirm(("Delete these %s?"):format(text.count(#t.items, "thing")))
     end
-    run:hold()
+    run:reading(run.hold, run)
     local result = plan.teardown.run(t, run.ctx)
     run:emit { type = "text", lines = end_lines(run, result) }
     run:emit { type = "teardown", removed = #result.removed, kept = result.kept,

@@ -4,6 +4,7 @@ local array = require "rtl.array"
 local check = require "rtl.aws.check"
 local clock = require "rtl.clock"
 local crypto = require "rtl.native.crypto"
+local denial = require "rtl.aws.denial"
 local endpoint = require "rtl.aws.endpoint"
 local entropy = require "rtl.entropy"
 local err = require "rtl.err"
@@ -21,6 +22,8 @@ local wire = require "rtl.wire"
 local M = {}
 
 local client = { __name = "rtl.aws.client" }
+
+local function nothing() end
 
 -- Seconds by which a clock may be off before it matters (AWS allows 5 minutes).
 local SKEW_MATTERS, SKEW_CERTAIN = 60, 240
@@ -219,6 +222,7 @@ local function finish(self, call, e)
   e.service, e.operation = call.op.service.name, call.op.key
   e.doing = e.doing and e.doing ~= call.op.action and call.op.action .. " (" .. e.doing .. ")"
     or call.op.action
+  if denial.is(e) then denial.explain(e, call.op.permission, self.decode) end
   e.sent = call.unsure or e.sent -- an earlier attempt may have done what the last one could not
   e.hint = e.hint or hint_of(self, call, e)
   return nil, e
@@ -386,7 +390,8 @@ end
 -- `attempts` and `mode` as in rtl.aws.retry; `limiter` (rtl.aws.limiter) is shared by clients of
 -- one service; `tls` as in rtl.wire. `timeouts` are seconds: of silence for {reads = 20,
 -- writes = 60}, to connect (10), and for all of an answer (300; not for data). `notice(text)` is
--- told of a service that does not answer.
+-- told of a service that does not answer. `decode(text)` gives the text of an
+-- encoded authorization message, or nil.
 function M.new(service, options)
   local svc = model.service(service)
   local url = options.endpoint or endpoint.configured(svc, options.profile)
@@ -398,6 +403,7 @@ function M.new(service, options)
     quiet_until = -math.huge,
     limiter = options.limiter or limiter.new(svc.limits),
     timeouts = setmetatable(options.timeouts or {}, { __index = TIMEOUTS }),
+    decode = options.decode or nothing,
   }, client)
 end
 

@@ -58,12 +58,12 @@ local function limiter_of(self, svc, region)
 end
 
 -- A client of the session's for `service`, with these credentials (nil: it signs nothing).
-local function new_client(self, service, region, creds, url)
+local function new_client(self, service, region, creds, url, decode)
   return client.new(service, {
     region = region, credentials = creds, endpoint = url, tls = self.tls, profile = self.settings,
     attempts = self.configured.attempts, mode = self.configured.mode, variant = self.configured,
     limiter = limiter_of(self, model.service(service), region), timeouts = self.timeouts,
-    notice = self.notice,
+    notice = self.notice, decode = decode,
   })
 end
 
@@ -78,6 +78,14 @@ local function call_for(profile_of, service_client, operation, params)
     }
   end
   return service_client:call(operation, params)
+end
+
+-- Why EC2 refused, if the caller may read it: nil when not.
+local function decoder(self)
+  return function (text)
+    local answer = self:client("sts"):decode_authorization_message { EncodedMessage = text }
+    return answer and answer.DecodedMessage
+  end
 end
 
 -- Assumes a role for the chain: with keys, or unsigned with a web identity token.
@@ -206,7 +214,8 @@ function session:client(service, options)
   local url = options and options.endpoint or self.endpoint
   local key = table.concat({ model.service(service).name, region, url }, " ")
   if not self.clients[key] then
-    self.clients[key] = new_client(self, service, region, self.credentials, url)
+    self.clients[key] = new_client(self, service, region, self.credentials, url,
+      service ~= "sts" and decoder(self) or nil)
   end
   return self.clients[key]
 end

@@ -19,6 +19,7 @@
 --          begins with a capital in requests and small in answers, unless both are given.
 -- Members that stand as {label} in `path` are required strings of at least one byte and not listed
 -- again; `labels` holds the types of those that are more than that, for all operations.
+-- `permission` names the IAM action of an operation where it is not the operation's own name.
 -- A write that has neither a token nor `repeatable` nor begins with delete_ is sent once only.
 --
 -- `limits` (rtl.aws.limiter): how many calls at once, and how many a second once it throttles.
@@ -216,6 +217,7 @@ local function compile_operation(svc, key, raw)
   local name = name_of(key, raw)
   local op = {
     key = key, name = name, action = svc.actions .. ":" .. name, service = svc,
+    permission = svc.actions .. ":" .. (raw.permission or name),
     reads = is_read(key), method = raw.method or "POST", path = raw.path or "/",
     payload = raw.payload, output_payload = raw.output_payload, status = raw.status or 200,
     unsigned = raw.unsigned or false, checksum = raw.checksum or false,

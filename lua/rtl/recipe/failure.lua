@@ -41,8 +41,21 @@ function M.call(f, ...)
   return task.outermost(f, M.from, ...)
 end
 
+-- What the caller may not do: `denied` is set by rtl.aws on a refusal for lack of rights.
 local function is_denied(e)
-  return e.code:match("^RTL%-CRED%-") ~= nil or e.status == 401 or e.status == 403
+  return e.code:match("^RTL%-CRED%-") ~= nil or e.denied ~= nil or e.status == 401
+    or e.status == 403
+end
+
+-- Not what the organization or a boundary stands against.
+local function is_ours_to_allow(e)
+  return e.denied ~= nil and not e.denied.explicit
+    and (e.denied.by or "identity-based policy") == "identity-based policy"
+end
+
+--- Whether an error says that the caller's policies do not allow a call of AWS.
+function M.denied(e)
+  return err.find(e, function (x) return x.denied ~= nil end) ~= nil
 end
 
 --- Calls f(...), which only reads, and returns its results. What stops it is raised; it is a
@@ -154,6 +167,9 @@ function M.lines(e)
   end
   local hint = innermost(e, "hint")
   if hint then lines[#lines + 1] = { "try", hint } end
+  if err.find(e, is_ours_to_allow) then
+    lines[#lines + 1] = { "", "rtl recipes/deploy.lua --policy prints all that a deployment needs" }
+  end
   local code = code_of(e)
   if code and code ~= "RTL-CLI-012" then lines[#lines + 1] = { "", "rtl explain " .. code } end
   local trace = innermost(e, "trace")

@@ -247,12 +247,27 @@ local function recover(run, problem)
   return nil
 end
 
+local function has_made_something(run)
+  for _, entry in ipairs(run.ctx.ledger.records) do
+    if entry.run == run.id and entry.event == "outcome" and entry.ok then return true end
+  end
+  return false
+end
+
+-- What the caller may not do is a refusal if it came before anything was made.
+local function refused_at_once(run, problem)
+  if failure.denied(problem) and not problem.exit and not has_made_something(run) then
+    problem.exit = "refused"
+  end
+  return problem
+end
+
 local function carry_out(run, p)
   for _ = 1, MAX_RECOVERIES do
     local done, problem = apply(run, p)
     if done then return p end
     local text = problem.replan and recover(run, problem)
-    if not text then error(problem, 0) end
+    if not text then error(refused_at_once(run, problem), 0) end
     run:note(text, { sign = "→" })
     p = read_plan(run)
     run.plan = p
@@ -322,9 +337,9 @@ function M.run(run)
   local p = failure.reading(read_plan, run)
   local pending = pending_actions(run)
   show_plan(run, p, pending)
-  refuse_problems(run, p)
+  failure.reading(refuse_problems, run, p)
   if only_plan then return plan_only(run, p, pending) end
-  begin(run, p, pending)
+  failure.reading(begin, run, p, pending)
   run.plan = p
   local _ <close> = setmetatable({}, { __close = function () leave(run) end })
   run.plan = carry_out(run, p)

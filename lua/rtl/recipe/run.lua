@@ -230,7 +230,16 @@ function Run:let_go()
   local hold = rawget(self, "account_hold")
   if not hold then return end
   self.account_hold = nil
-  task.shield(15, function () return hold:close() end)
+  local done, problem = task.shield(15, function () return hold:close() end)
+  if not done then
+    self:note("the account's lock stays, since it could not be given back: " .. tostring(problem))
+  end
+end
+
+--- Calls f(...), which only reads, and returns its results. What the caller may not do is raised
+-- as a refusal before anything was done (exit code 5).
+function Run.reading(_, f, ...)
+  return failure.reading(f, ...)
 end
 
 --- From now on the run's events go into its record too.

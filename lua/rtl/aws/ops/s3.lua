@@ -21,6 +21,7 @@ return {
       output_header = "Location BucketArn@x-amz-bucket-arn",
     },
     head_bucket = {
+      permission = "ListBucket",
       method = "HEAD", path = "/{Bucket}",
       output_header = "BucketArn@x-amz-bucket-arn BucketRegion@x-amz-bucket-region",
     },
@@ -28,6 +29,7 @@ return {
       method = "DELETE", path = "/{Bucket}", status = 204,
     },
     list_buckets = {
+      permission = "ListAllMyBuckets",
       method = "GET", path = "/", items = "Buckets",
       query = [[
         MaxBuckets:int(1..10000)@max-buckets ContinuationToken@continuation-token Prefix@prefix
@@ -45,6 +47,7 @@ return {
       output = "TagSet:[Tag*Tag]",
     },
     list_objects_v2 = {
+      permission = "ListBucket",
       method = "GET", path = "/{Bucket}?list-type=2",
       items = "Contents",
       page = {
@@ -60,33 +63,39 @@ return {
         StartAfter]],
     },
     delete_objects = {
+      permission = "DeleteObject",
       checksum = true, method = "POST", path = "/{Bucket}?delete", payload = "Delete",
       input = "Delete!:Delete",
       output = "Deleted:[DeletedObject]~ Errors:[Error]~@Error",
     },
     put_public_access_block = {
+      permission = "PutBucketPublicAccessBlock",
       repeatable = true, checksum = true,
       method = "PUT", path = "/{Bucket}?publicAccessBlock",
       payload = "PublicAccessBlockConfiguration",
       input = "PublicAccessBlockConfiguration!:PublicAccessBlockConfiguration",
     },
     get_public_access_block = {
+      permission = "GetBucketPublicAccessBlock",
       method = "GET", path = "/{Bucket}?publicAccessBlock",
       output_payload = "PublicAccessBlockConfiguration",
       output = "PublicAccessBlockConfiguration:PublicAccessBlockConfiguration",
     },
     put_bucket_encryption = {
+      permission = "PutEncryptionConfiguration",
       repeatable = true, checksum = true,
       method = "PUT", path = "/{Bucket}?encryption",
       payload = "ServerSideEncryptionConfiguration",
       input = "ServerSideEncryptionConfiguration!:ServerSideEncryptionConfiguration",
     },
     get_bucket_encryption = {
+      permission = "GetEncryptionConfiguration",
       method = "GET", path = "/{Bucket}?encryption",
       output_payload = "ServerSideEncryptionConfiguration",
       output = "ServerSideEncryptionConfiguration:ServerSideEncryptionConfiguration",
     },
     put_bucket_lifecycle_configuration = {
+      permission = "PutLifecycleConfiguration",
       repeatable = true, checksum = true,
       method = "PUT", path = "/{Bucket}?lifecycle",
       payload = "LifecycleConfiguration",
@@ -113,6 +122,7 @@ return {
       output_header = "DeleteMarker:bool@x-amz-delete-marker VersionId@x-amz-version-id",
     },
     list_multipart_uploads = {
+      permission = "ListBucketMultipartUploads",
       method = "GET", path = "/{Bucket}?uploads",
       query = [[
         Delimiter@delimiter KeyMarker@key-marker MaxUploads:int@max-uploads Prefix@prefix
@@ -127,6 +137,7 @@ return {
       query = "UploadId!@uploadId",
     },
     list_object_versions = {
+      permission = "ListBucketVersions",
       method = "GET", path = "/{Bucket}?versions",
       query = [[
         Delimiter@delimiter KeyMarker@key-marker MaxKeys:int@max-keys Prefix@prefix
