@@ -1,13 +1,16 @@
 """What parliament says of IAM policies, and what its copy of the service authorization reference
 knows of them beside that.
 
-stdin: {"sets": [[document, ...], ...]}; each set is attached together.
-stdout: {"sets": [{"findings": [...], "keys": [...]}, ...], "access": {action: level}}
+stdin: {"sets": [[document, ...], ...], "needs": {action: [type, ...]}}; each set is attached
+together; needs are the types of resources on which the simulated AWS asks for an action.
+stdout: {"sets": [{"findings": [...], "keys": [...]}, ...], "access": {action: level},
+         "needs": [text, ...]}
 
 findings: one text a finding. A RESOURCE_MISMATCH is left out where another statement of the set
 allows the action on the missing type of resource: parliament looks at one statement alone, and a
 create whose parts have different conditions needs two.
 keys: conditions that no resource of the statement's actions ever has in a request.
+needs: where the reference knows no such action, or asks for other types.
 """
 
 import json
@@ -100,8 +103,26 @@ def unknown_keys(documents):
                         yield "%s has no %s" % (action, key)
 
 
+def wrong_needs(action, types):
+    """Types that the reference asks for and we do not, or that it does not know."""
+    try:
+        known = [row["resource_type"] for row in privilege(action)["resource_types"]]
+    except KeyError:
+        yield "%s is no action" % action
+        return
+    for one in known:
+        if one.endswith("*") and one[:-1] not in types and "any" not in types:
+            yield "%s is also about %s" % (action, one[:-1])
+    for one in types:
+        if one not in ("*", "any") and one not in known and one + "*" not in known:
+            yield "%s is not about %s" % (action, one)
+    if "*" in types and any(one.endswith("*") for one in known):
+        yield "%s is about a resource" % action
+
+
 def main():
-    sets = json.load(sys.stdin)["sets"]
+    given = json.load(sys.stdin)
+    sets = given["sets"]
     out, access = [], {}
     for documents in sets:
         findings = [t for document in documents for t in finding_texts(documents, document)]
@@ -109,7 +130,8 @@ def main():
         for statement in statements(documents):
             for action in as_list(statement["Action"]):
                 access[action] = privilege(action)["access_level"]
-    json.dump({"sets": out, "access": access}, sys.stdout)
+    needs = [t for a, types in sorted(given["needs"].items()) for t in wrong_needs(a, types)]
+    json.dump({"sets": out, "access": access, "needs": needs}, sys.stdout)
 
 
 main()

@@ -1,12 +1,15 @@
 -- The printed IAM policies, read by a linter of such policies and by its copy of AWS' service
 -- authorization reference: actions, resources, conditions and access levels are AWS' own.
 
+local array = require "rtl.array"
 local fs = require "rtl.fs"
 local json = require "rtl.native.json"
 local keys = require "rtl.keys"
+local model = require "rtl.aws.model"
 local plan = require "rtl.plan"
 local program = require "test.support.program"
 local python = require "test.support.python"
+local rights = require "rtl.rehearse.rights"
 
 -- Findings that stay, and why.
 local STAYS = {
@@ -65,6 +68,25 @@ local function everything()
       more = { require("rtl.kinds.capacity").actions } })
 end
 
+-- Action → types of resources on which the simulated AWS asks for it.
+local function asked_for()
+  local asked = {}
+  for _, name in ipairs(require "rtl.rehearse.aws".answered()) do
+    local service, key = name:match "^(.-):(.*)$"
+    local op = model.service(service).ops[key]
+    local text = rights.words(op)
+    assert(text ~= nil, "nobody says what rights " .. name .. " needs")
+    asked[op.permission] = asked[op.permission] or array {}
+    for word in (text or ""):gmatch "%S+" do
+      local kind = word == "*" and "*" or word:match "^%+?([%w-]+)"
+      if kind then table.insert(asked[op.permission], kind) end
+    end
+  end
+  for action, kind in pairs(rights.tagging()) do asked[action] = array { kind } end
+  asked["sts:GetCallerIdentity"] = nil
+  return asked
+end
+
 local sets, names = {}, {}
 local lint
 
@@ -73,7 +95,14 @@ setup(function ()
     names[#names + 1], sets[#sets + 1] = name, printed(PLANS[name])
   end
   names[#names + 1], sets[#sets + 1] = "kinds", everything()
-  lint = json.decode(python.run("test/contract/policy_lint.py", json.encode { sets = sets }))
+  lint = json.decode(python.run("test/contract/policy_lint.py", json.encode {
+    sets = sets, needs = asked_for() }))
+end)
+
+describe("the simulated AWS", function ()
+  it("asks for the actions of AWS, on the resources that AWS asks for", function ()
+    assert.same({}, lint.needs)
+  end)
 end)
 
 describe("the least IAM policy", function ()

@@ -263,10 +263,12 @@ return kind.define {
   find = find,
   -- The boundary's condition goes when no boundary is set. Only the plan's own policies can be
   -- attached, or the right to attach would be the right to everything.
+  -- IAM knows the path of a role only while the role is there: before and after, the bare name
+  -- counts.
   actions = {
     "iam:ListRoles",
     { "iam:GetRole", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies", "iam:GetRolePolicy",
-      "iam:ListInstanceProfilesForRole", on = { OWN_PATH, "{given}" } },
+      "iam:ListInstanceProfilesForRole", on = { OWN_PATH, "role/{role_name}", "{given}" } },
     { "iam:CreateRole", new = OWN_PATH, when = BOUNDED },
     { "iam:TagRole", new = OWN_PATH },
     { "iam:AttachRolePolicy", on = OWN_PATH, when = { ArnEquals = {

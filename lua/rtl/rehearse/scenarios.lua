@@ -18,6 +18,11 @@ local M = {
     quota = { ["L-DB2E81BA"] = 0, ["L-417A185B"] = 0 }, quota_granted = true,
     keys = { after = "integer" },
   },
+  policy = {
+    title = "the caller may do only what the policies in `file` allow; `scp` is denied by the "
+      .. "organization",
+    keys = { file = "policies", without = "action", scp = "action" },
+  },
   killed = {
     title = "the process dies at the mutating call number `call`",
     keys = DEATH, needs = { "call" },

@@ -2,6 +2,7 @@
 
 local err = require "rtl.err"
 local nearest = require "rtl.nearest"
+local rights = require "rtl.rehearse.rights"
 local scenarios = require "rtl.rehearse.scenarios"
 
 local M = {}
@@ -42,6 +43,15 @@ local function value_of(kind, key, text)
   if kind == "word" then
     if text:find "^[%w][%w_-]*$" then return text end
     return usage(('%s can not be "%s"'):format(key, text))
+  end
+  if kind == "action" then
+    if text:find "^[%w-]+:[%w*]+$" then return text end
+    return usage(("%s wants an IAM action such as ec2:CreateVpc, not \"%s\""):format(key, text))
+  end
+  if kind == "policies" then
+    local documents, problem = rights.read(text)
+    if documents then return text end
+    return usage(("%s: %s"):format(key, problem))
   end
   if kind[text] then return text end
   return usage(('%s can not be "%s"'):format(key, text))

@@ -9,6 +9,7 @@ local model = require "rtl.aws.model"
 local places = require "rtl.rehearse.aws.places"
 local region_module = require "rtl.rehearse.aws.region"
 local services = require "rtl.rehearse.weather.services"
+local rights = require "rtl.rehearse.rights"
 local sign = require "rtl.rehearse.aws.sign"
 
 local M = {}
@@ -81,6 +82,11 @@ local function token_key(svc, op, region, params)
   return token and table.concat({ svc.name, op.key, region, token }, " ")
 end
 
+local function call_of(world, region)
+  return { world = world, aws = world.aws, account = world.aws.account, partition = "aws",
+           caller = world.aws.caller, region = region_module.of(world, region) }
+end
+
 -- Runs a handler; the same client token gets the same answer, other parameters are refused.
 local function handle(world, svc, op, region, params)
   local handler = handlers_of(svc.name)[op.key]
@@ -95,9 +101,7 @@ local function handle(world, svc, op, region, params)
     return fault.fail(svc.name == "ec2" and "IdempotentParameterMismatch"
       or "InvalidParameterException", "the client token was used with other parameters")
   end
-  local call = { world = world, aws = world.aws, account = world.aws.account, partition = "aws",
-                 caller = world.aws.caller, region = region_module.of(world, region) }
-  local result, refused = handler(call, params)
+  local result, refused = handler(call_of(world, region), params)
   if not result then return nil, refused end
   if key then world.aws.tokens[key] = { print = print, result = result } end
   if not op.reads then world:touch() end
@@ -167,6 +171,8 @@ function M.answer(world, request)
   if refused then return refuse(refused) end
   local op, params = decode.request(svc, request)
   if not op then return refuse(params) end
+  local denied = rights.refusal(call_of(world, region), op, params)
+  if denied then return refuse(denied) end
   local stroke = services.before(world, svc, op, region)
   if stroke then return refuse(stroke) end
   local result, why = dispatch(world, svc, op, region, params)
@@ -188,6 +194,7 @@ function M.open(world, keys)
   world.aws = { account = account, caller = caller, tokens = {}, regions = {}, region_names = {} }
   world.performers.aws = perform
   require "rtl.rehearse.aws.iam".open(world)
+  rights.open(world)
 end
 
 --- The operations that the world answers: array of "SERVICE:OPERATION", sorted. The portal of a

@@ -32,4 +32,11 @@ function ops.assume_role(call, p)
                                AssumedRoleId = role.RoleId .. ":" .. p.RoleSessionName } }
 end
 
+function ops.decode_authorization_message(call, p)
+  local text = require "rtl.rehearse.rights.refusal".decode(call.world, p.EncodedMessage)
+  if text then return { DecodedMessage = text } end
+  return fault.fail("InvalidAuthorizationMessageException", "The specified authorization message "
+                    .. "is invalid.", 400)
+end
+
 return M
