@@ -25,10 +25,11 @@ local BOUNDARY = "arn:aws:iam::000000009012:policy/boundary"
 local PLANS = {
   default = {},
   bucket = { "--bucket", "team-checkpoints" },
+  lease = { "--down-after", "4h" },
   boundary = { "--permissions-boundary", BOUNDARY },
   everything = { "--bucket", "team-checkpoints", "--placement-group", "--purge",
     "--permissions-boundary", BOUNDARY, "--admins", "arn:aws:iam::000000009012:role/ops",
-    "-r", "us-east-2,us-west-2" },
+    "--down-after", "4h", "-r", "us-east-2,us-west-2" },
   given = { "--use-bucket", "team-checkpoints", "--cluster-role",
     "arn:aws:iam::000000009012:role/own/cluster", "--node-role",
     "arn:aws:iam::000000009012:role/nodes" },

@@ -15,7 +15,7 @@ local task = require "rtl.task"
 local SLOW = os.getenv("RTL_TEST_SLOW")
 local AT_ONCE = 2
 local DEPLOY, TEARDOWN = "recipes/deploy.lua", "recipes/teardown.lua"
-local SETTINGS = { "--bucket", "team-checkpoints", "--placement-group", "--permissions-boundary",
+local SETTINGS = { "--down-after", "4h", "--bucket", "team-checkpoints", "--placement-group", "--permissions-boundary",
   "arn:aws:iam::000000009012:policy/boundary", "--admins",
   "arn:aws:iam::000000009012:role/ops", "--purge" }
 

@@ -390,8 +390,8 @@ end
 -- `attempts` and `mode` as in rtl.aws.retry; `limiter` (rtl.aws.limiter) is shared by clients of
 -- one service; `tls` as in rtl.wire. `timeouts` are seconds: of silence for {reads = 20,
 -- writes = 60}, to connect (10), and for all of an answer (300; not for data). `notice(text)` is
--- told of a service that does not answer. `decode(text)` gives the text of an
--- encoded authorization message, or nil.
+-- told of a service that does not answer. `decode(text)` gives the text of an encoded
+-- authorization message, or nil.
 function M.new(service, options)
   local svc = model.service(service)
   local url = options.endpoint or endpoint.configured(svc, options.profile)

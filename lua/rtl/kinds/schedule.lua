@@ -174,6 +174,12 @@ return kind.define {
   carrier = carrier,
   change = change,
   live_of = live_of,
-  actions = { "scheduler:CreateSchedule", "scheduler:GetSchedule", "scheduler:UpdateSchedule",
-    "scheduler:ListSchedules", "scheduler:DeleteSchedule", "iam:PassRole" },
+  actions = {
+    "scheduler:ListSchedules",
+    { "scheduler:GetSchedule", on = "schedule/{deployment}-*/*" },
+    { "scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule",
+      on = "schedule/{group}/*" },
+    { "iam:PassRole", on = "{role_arn}", when = { StringEquals = {
+      ["iam:PassedToService"] = "scheduler.amazonaws.com" } } },
+  },
 }

@@ -100,7 +100,14 @@ return kind.define {
   ready = { usual = 1, delete_usual = 5 },
   depends = {},
   find = find,
-  actions = { "scheduler:CreateScheduleGroup", "scheduler:GetScheduleGroup",
-    "scheduler:ListScheduleGroups", "scheduler:DeleteScheduleGroup", "scheduler:TagResource",
-    "scheduler:ListTagsForResource" },
+  -- Deleting a group is allowed only to those who may delete the schedules in it.
+  actions = {
+    "scheduler:ListScheduleGroups",
+    { "scheduler:GetScheduleGroup", "scheduler:ListTagsForResource",
+      on = "schedule-group/{deployment}-*" },
+    { "scheduler:CreateScheduleGroup", "scheduler:TagResource",
+      new = "schedule-group/{group_name}" },
+    { "scheduler:DeleteScheduleGroup", ours = "schedule-group/{group_name}" },
+    { "scheduler:DeleteSchedule", on = "schedule/{group_name}/*" },
+  },
 }

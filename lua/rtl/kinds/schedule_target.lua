@@ -46,5 +46,8 @@ return kind.define {
   create = create,
   ephemeral = true,
   ready = { usual = 1 },
-  actions = { "scheduler:GetSchedule", "scheduler:UpdateSchedule" },
+  actions = {
+    { "scheduler:GetSchedule", on = "schedule/{group}/*" },
+    { "scheduler:UpdateSchedule", on = "schedule/{group}/*" },
+  },
 }

@@ -128,6 +128,10 @@ M.of = {
   ["scheduler:create_schedule"] = function (_, p)
     return pass(p.Target and p.Target.RoleArn, "scheduler.amazonaws.com")
   end,
+  ["scheduler:delete_schedule_group"] = function (call, p)
+    return { { action = "scheduler:DeleteSchedule", keys = {},
+      arn = things.arn(call, "scheduler", ("schedule/%s/*"):format(p.Name)) } }
+  end,
   ["scheduler:update_schedule"] = function (_, p)
     return pass(p.Target and p.Target.RoleArn, "scheduler.amazonaws.com")
   end,

@@ -204,6 +204,7 @@ M.scheduler = {
   get_schedule_group = "schedule-group=Name",
   list_schedule_groups = "*",
   list_schedules = "*",
+  list_tags_for_resource = "any=ResourceArn",
   update_schedule = SCHEDULE,
 }
 
