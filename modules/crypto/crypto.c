@@ -1,33 +1,30 @@
+/* SHA-256 is called directly: through EVP a short text costs more for the context than for its hash.
+ * These functions are deprecated since 3.0, and there. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "crypto/crypto.h"
+#include "secret/secret.h"
 
 #include <dlfcn.h>
-#include <openssl/core_names.h>
 #include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <stdlib.h>
 
 /* Typed pointers: the compiler checks each call against OpenSSL's own prototype. */
 #define FUNCTIONS(X)                                                                              \
+  X(SHA256_Init)                                                                                  \
+  X(SHA256_Update)                                                                                \
+  X(SHA256_Final)                                                                                 \
   X(EVP_MD_fetch)                                                                                 \
   X(EVP_MD_CTX_new)                                                                               \
-  X(EVP_MD_CTX_free)                                                                              \
   X(EVP_DigestInit_ex2)                                                                           \
   X(EVP_DigestUpdate)                                                                             \
-  X(EVP_DigestFinal_ex)                                                                           \
-  X(EVP_MAC_fetch)                                                                                \
-  X(EVP_MAC_CTX_new)                                                                              \
-  X(EVP_MAC_CTX_free)                                                                             \
-  X(EVP_MAC_init)                                                                                 \
-  X(EVP_MAC_update)                                                                               \
-  X(EVP_MAC_final)                                                                                \
-  X(OSSL_PARAM_construct_utf8_string)                                                             \
-  X(OSSL_PARAM_construct_end)
+  X(EVP_DigestFinal_ex)
 
 #define DECLARE(name) static __typeof__(&name) p_##name;
 FUNCTIONS(DECLARE)
 #undef DECLARE
 
-static EVP_MD *sha256;
-static EVP_MAC *hmac;
-static EVP_MD_CTX *shared; /* for one-shot digests */
+static EVP_MD_CTX *shared; /* for SHA-1 and MD5 */
 
 static int resolve(void *library) {
   int complete = 1;
@@ -53,11 +50,6 @@ const char *crypto_load(void) {
   if (!resolve(library)) {
     return "libcrypto.so.3 lacks a function";
   }
-  sha256 = sha256 != NULL ? sha256 : p_EVP_MD_fetch(NULL, "SHA256", NULL);
-  hmac = hmac != NULL ? hmac : p_EVP_MAC_fetch(NULL, "HMAC", NULL);
-  if (sha256 == NULL || hmac == NULL) {
-    return "libcrypto offers no SHA-256";
-  }
   shared = p_EVP_MD_CTX_new();
   return shared == NULL ? "not enough memory" : NULL;
 }
@@ -69,7 +61,12 @@ static int digest(EVP_MD *kind, const void *bytes, size_t size, unsigned char *o
 }
 
 int crypto_sha256(const void *bytes, size_t size, unsigned char out[CRYPTO_SHA256_SIZE]) {
-  return crypto_load() == NULL && digest(sha256, bytes, size, out);
+  SHA256_CTX context;
+  if (crypto_load() != NULL) {
+    return 0;
+  }
+  return p_SHA256_Init(&context) == 1 && p_SHA256_Update(&context, bytes, size) == 1 &&
+         p_SHA256_Final(out, &context) == 1;
 }
 
 int crypto_sha1(const void *bytes, size_t size, unsigned char out[CRYPTO_SHA1_SIZE]) {
@@ -94,62 +91,85 @@ int crypto_md5(const void *bytes, size_t size, unsigned char out[CRYPTO_MD5_SIZE
   return md5 != NULL && digest(md5, bytes, size, out);
 }
 
-/* The two opaque structs are OpenSSL's contexts under our own names. */
+struct crypto_hash {
+  SHA256_CTX context;
+};
+
 struct crypto_hash *crypto_hash_new(void) {
-  if (crypto_load() != NULL) {
-    return NULL;
+  struct crypto_hash *hash = crypto_load() != NULL ? NULL : malloc(sizeof *hash);
+  if (hash != NULL) {
+    p_SHA256_Init(&hash->context);
   }
-  EVP_MD_CTX *context = p_EVP_MD_CTX_new();
-  if (context != NULL && p_EVP_DigestInit_ex2(context, sha256, NULL) != 1) {
-    p_EVP_MD_CTX_free(context);
-    context = NULL;
-  }
-  return (struct crypto_hash *)context;
+  return hash;
 }
 
 int crypto_hash_update(struct crypto_hash *hash, const void *bytes, size_t size) {
-  return p_EVP_DigestUpdate((EVP_MD_CTX *)hash, bytes, size) == 1;
+  return p_SHA256_Update(&hash->context, bytes, size) == 1;
 }
 
 int crypto_hash_finish(struct crypto_hash *hash, unsigned char out[CRYPTO_SHA256_SIZE]) {
-  return p_EVP_DigestFinal_ex((EVP_MD_CTX *)hash, out, NULL) == 1;
+  return p_SHA256_Final(out, &hash->context) == 1;
 }
 
 void crypto_hash_free(struct crypto_hash *hash) {
   if (hash != NULL) {
-    p_EVP_MD_CTX_free((EVP_MD_CTX *)hash);
+    rtl_wipe(hash, sizeof *hash);
+    free(hash);
   }
 }
 
+/* RFC 2104: the hash after the key's two blocks, from where each message goes on. */
+struct crypto_mac {
+  SHA256_CTX inner, outer;
+};
+
+static int start(SHA256_CTX *context, const unsigned char *key, size_t size, unsigned char pad) {
+  unsigned char block[SHA256_CBLOCK];
+  for (size_t i = 0; i < sizeof block; i++) {
+    block[i] = (unsigned char)(pad ^ (i < size ? key[i] : 0));
+  }
+  int done = p_SHA256_Init(context) == 1 && p_SHA256_Update(context, block, sizeof block) == 1;
+  rtl_wipe(block, sizeof block);
+  return done;
+}
+
+static int set_key(struct crypto_mac *mac, const void *key, size_t size) {
+  unsigned char hash[CRYPTO_SHA256_SIZE];
+  int done = 1;
+  if (size > SHA256_CBLOCK) {
+    done = crypto_sha256(key, size, hash);
+    key = hash;
+    size = sizeof hash;
+  }
+  done = done && start(&mac->inner, key, size, 0x36) && start(&mac->outer, key, size, 0x5c);
+  rtl_wipe(hash, sizeof hash);
+  return done;
+}
+
 struct crypto_mac *crypto_mac_new(const void *key, size_t size) {
-  if (crypto_load() != NULL) {
-    return NULL;
+  struct crypto_mac *mac = crypto_load() != NULL ? NULL : malloc(sizeof *mac);
+  if (mac != NULL && !set_key(mac, key, size)) {
+    crypto_mac_free(mac);
+    mac = NULL;
   }
-  char name[] = "SHA256";
-  OSSL_PARAM params[2] = {p_OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
-                          p_OSSL_PARAM_construct_end()};
-  EVP_MAC_CTX *context = p_EVP_MAC_CTX_new(hmac);
-  /* A NULL key means 'the one before' to OpenSSL, so an empty one needs an address. */
-  const unsigned char *bytes = size > 0 ? key : (const unsigned char *)"";
-  if (context != NULL && p_EVP_MAC_init(context, bytes, size, params) != 1) {
-    p_EVP_MAC_CTX_free(context);
-    context = NULL;
-  }
-  return (struct crypto_mac *)context;
+  return mac;
 }
 
 int crypto_mac_of(struct crypto_mac *mac, const void *bytes, size_t size,
                   unsigned char out[CRYPTO_SHA256_SIZE]) {
-  EVP_MAC_CTX *context = (EVP_MAC_CTX *)mac;
-  size_t written;
-  return p_EVP_MAC_init(context, NULL, 0, NULL) == 1 &&
-         p_EVP_MAC_update(context, bytes, size) == 1 &&
-         p_EVP_MAC_final(context, out, &written, CRYPTO_SHA256_SIZE) == 1;
+  struct crypto_mac one = *mac;
+  int done = p_SHA256_Update(&one.inner, bytes, size) == 1 &&
+             p_SHA256_Final(out, &one.inner) == 1 &&
+             p_SHA256_Update(&one.outer, out, CRYPTO_SHA256_SIZE) == 1 &&
+             p_SHA256_Final(out, &one.outer) == 1;
+  rtl_wipe(&one, sizeof one);
+  return done;
 }
 
 void crypto_mac_free(struct crypto_mac *mac) {
   if (mac != NULL) {
-    p_EVP_MAC_CTX_free((EVP_MAC_CTX *)mac);
+    rtl_wipe(mac, sizeof *mac);
+    free(mac);
   }
 }
 

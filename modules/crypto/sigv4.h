@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct sigv4_text {
   const char *bytes;
@@ -94,7 +95,17 @@ int sigv4_encode(struct sigv4_buffer *out, struct sigv4_text text, int keep_slas
 /* Buffers, for the binding and between the stages' files. append: 0 when out of memory. */
 void sigv4_buffer_init(struct sigv4_buffer *buffer);
 void sigv4_buffer_free(struct sigv4_buffer *buffer);
-int sigv4_append(struct sigv4_buffer *buffer, const char *bytes, size_t size);
+int sigv4_grow(struct sigv4_buffer *buffer, size_t more); /* makes room */
+static inline int sigv4_append(struct sigv4_buffer *buffer, const char *bytes, size_t size) {
+  if (size > buffer->capacity - buffer->size && !sigv4_grow(buffer, size)) {
+    return 0;
+  }
+  if (size > 0) {
+    memcpy(buffer->bytes + buffer->size, bytes, size);
+    buffer->size += size;
+  }
+  return 1;
+}
 int sigv4_append_text(struct sigv4_buffer *buffer, const char *text);
 /* date/region/service/aws4_request */
 int sigv4_append_scope(struct sigv4_buffer *buffer, const struct sigv4_request *request);

@@ -57,10 +57,17 @@ static int no_memory(struct sigv4 *s) {
   return fail(s, "not enough memory");
 }
 
+static int is_one_of(char c, const char *few) {
+  while (*few != '\0' && *few != c) {
+    few++;
+  }
+  return *few != '\0';
+}
+
 /* Cuts `text` before the first byte of `stops`; what is left goes to `rest`. */
 static struct sigv4_text cut(struct sigv4_text text, const char *stops, struct sigv4_text *rest) {
   size_t i = 0;
-  while (i < text.size && (text.bytes[i] == '\0' || strchr(stops, text.bytes[i]) == NULL)) {
+  while (i < text.size && !is_one_of(text.bytes[i], stops)) {
     i++;
   }
   *rest = (struct sigv4_text){text.bytes + i, text.size - i};
@@ -68,7 +75,8 @@ static struct sigv4_text cut(struct sigv4_text text, const char *stops, struct s
 }
 
 static int starts_with(struct sigv4_text text, const char *prefix) {
-  return text.size >= strlen(prefix) && strncasecmp(text.bytes, prefix, strlen(prefix)) == 0;
+  size_t size = strlen(prefix);
+  return text.size >= size && strncasecmp(text.bytes, prefix, size) == 0;
 }
 
 static int ends_with(struct sigv4_text text, const char *suffix) {
@@ -196,29 +204,32 @@ static int write_query(struct sigv4 *s) {
   return done ? 1 : no_memory(s);
 }
 
-/* Headers that proxies and libcurl change or drop, or that the signature itself is. */
-static int is_never_signed(struct sigv4_text name) {
-  static const char *const names[] = {"authorization", "user-agent", "x-amzn-trace-id",
-                                      "connection", "expect", "transfer-encoding", "te", "trailer",
-                                      "upgrade", "keep-alive", NULL};
-  for (size_t i = 0; names[i] != NULL; i++) {
-    if (name.size == strlen(names[i]) && memcmp(name.bytes, names[i], name.size) == 0) {
+#define NAME(literal) {literal, sizeof literal - 1}
+
+static int is_in(struct sigv4_text name, const struct sigv4_text *list, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (name.size == list[i].size && memcmp(name.bytes, list[i].bytes, name.size) == 0) {
       return 1;
     }
   }
-  return starts_with(name, "proxy-");
+  return 0;
+}
+
+/* Headers that proxies and libcurl change or drop, or that the signature itself is. */
+static int is_never_signed(struct sigv4_text name) {
+  static const struct sigv4_text names[] = {
+      NAME("authorization"), NAME("user-agent"), NAME("x-amzn-trace-id"), NAME("connection"),
+      NAME("expect"), NAME("transfer-encoding"), NAME("te"), NAME("trailer"), NAME("upgrade"),
+      NAME("keep-alive")};
+  return is_in(name, names, sizeof names / sizeof names[0]) || starts_with(name, "proxy-");
 }
 
 /* Headers that the signer sets by itself; the caller's are left out. */
 static int is_ours(struct sigv4_text name, const struct sigv4_request *request) {
-  static const char *const names[] = {"host", "x-amz-date", "x-amz-security-token", NULL};
-  for (size_t i = 0; names[i] != NULL; i++) {
-    if (name.size == strlen(names[i]) && memcmp(name.bytes, names[i], name.size) == 0) {
-      return 1;
-    }
-  }
-  return request->content_sha256 && name.size == 20 &&
-         memcmp(name.bytes, "x-amz-content-sha256", 20) == 0;
+  static const struct sigv4_text names[] = {NAME("x-amz-content-sha256"), NAME("host"),
+                                            NAME("x-amz-date"), NAME("x-amz-security-token")};
+  size_t hash = request->content_sha256 ? 0 : 1; /* the first name is ours for S3 only */
+  return is_in(name, names + hash, sizeof names / sizeof names[0] - hash);
 }
 
 static int is_blank(char c) {

@@ -20,7 +20,7 @@ void sigv4_buffer_free(struct sigv4_buffer *buffer) {
 }
 
 /* Never realloc: the old bytes must be wiped. */
-static int grow(struct sigv4_buffer *buffer, size_t more) {
+int sigv4_grow(struct sigv4_buffer *buffer, size_t more) {
   size_t capacity = buffer->capacity * 2 + more;
   char *bytes = malloc(capacity);
   if (bytes == NULL) {
@@ -32,17 +32,6 @@ static int grow(struct sigv4_buffer *buffer, size_t more) {
   buffer->bytes = bytes;
   buffer->size = size;
   buffer->capacity = capacity;
-  return 1;
-}
-
-int sigv4_append(struct sigv4_buffer *buffer, const char *bytes, size_t size) {
-  if (size > buffer->capacity - buffer->size && !grow(buffer, size)) {
-    return 0;
-  }
-  if (size > 0) {
-    memcpy(buffer->bytes + buffer->size, bytes, size);
-    buffer->size += size;
-  }
   return 1;
 }
 
