@@ -1,6 +1,7 @@
 /* rtl.native.xml */
 #include "fail.h"
 #include "secret/lsecret.h"
+#include "xml/lxml.h"
 #include "xml/xml.h"
 
 #include <lauxlib.h>
@@ -15,8 +16,7 @@ static int doc_close(lua_State *L) {
   return 0;
 }
 
-/* Pushes an empty document that the collector frees if the walk raises. */
-static struct xml_doc *push_doc(lua_State *L) {
+struct xml_doc *rtl_push_xml_doc(lua_State *L) {
   struct xml_doc *doc = lua_newuserdatauv(L, sizeof *doc, 0);
   memset(doc, 0, sizeof *doc);
   if (luaL_newmetatable(L, DOC)) {
@@ -87,7 +87,7 @@ static int l_decode(lua_State *L) {
   luaL_argcheck(L, limits.depth <= 1000, 2, "a depth of at most 1000 expected");
   int hidden = rtl_push_secret_names(L, 2);
   limits.wipe = hidden != 0 || lua_type(L, 1) != LUA_TSTRING;
-  struct xml_doc *doc = push_doc(L);
+  struct xml_doc *doc = rtl_push_xml_doc(L);
   if (!xml_parse(text, size, &limits, doc, &error)) {
     return rtl_fail_at(L, "RTL-DATA-003", error.message, error.line, error.column);
   }
@@ -102,5 +102,6 @@ int luaopen_rtl_native_xml(lua_State *L) {
       {NULL, NULL},
   };
   luaL_newlib(L, functions);
+  rtl_push_xml_read(L);
   return 1;
 }

@@ -75,22 +75,22 @@ end
 
 -- A page of a proxy's, or the answer to another call, would read as a list without entries, too.
 local function is_own(op, root)
-  if is_query(op) then return root.name == op.name .. "Response" end
-  return root.name ~= "Error" and root.name:lower() ~= "html"
+  if is_query(op) then return root == op.name .. "Response" end
+  return root ~= "Error" and root:lower() ~= "html"
 end
 
 -- Decoders return the answer, or nil, why, whether the document is somebody else's.
 local function decode_xml_body(op, res)
-  local root, failure = xml.parse(res.body, op.secrets)
-  if not root then return nil, failure end
-  if not is_own(op, root) then return nil, ("it is a document <%s>"):format(root.name), true end
   local payload = op.output_payload and op.output.by_name[op.output_payload]
-  if payload then return { [payload.name] = xml.incoming(payload.shape, root) } end
-  if op.service.protocol == "awsquery" then
-    root = xml.child(root, op.name .. "Result")
-    if not root and #op.output.members > 0 then return nil, "it lacks the result", true end
+  local below = op.service.protocol == "awsquery" and op.name .. "Result" or nil
+  local out, root = xml.read(res.body, payload and payload.shape or op.output, below, op.secrets)
+  if out == nil then return nil, root end
+  if not is_own(op, root) then return nil, ("it is a document <%s>"):format(root), true end
+  if not out then
+    if #op.output.members > 0 then return nil, "it lacks the result", true end
+    return {}
   end
-  return xml.incoming(op.output, root or {})
+  return payload and { [payload.name] = out } or out
 end
 
 local function decode_body(op, res)

@@ -1,71 +1,37 @@
 --- XML bodies: answers of the query protocols and of S3, requests of S3.
 
-local array = require "rtl.array"
 local native = require "rtl.native.xml"
 local value = require "rtl.aws.value"
 
 local M = {}
 
--- Children of a node by name, in order.
-local function index(node)
-  local by_name = {}
-  for _, child in ipairs(node) do
-    local list = by_name[child.name]
-    if list then list[#list + 1] = child else by_name[child.name] = { child } end
+-- What the native reader leaves to be made: times, floats, blobs, numbers of many digits.
+local function put(out, key, shape, text)
+  if shape.kind == "time" then
+    value.put_time(out, key, text)
+  else
+    out[key] = value.from_text(shape, text)
   end
-  return by_name
 end
 
-local incoming
+-- The reader's plans by shape; they are made when first needed and hold the shape.
+local plans = setmetatable({}, { __mode = "k" })
 
-local function incoming_list(shape, nodes)
-  local items = array {}
-  for i, node in ipairs(nodes) do items[i] = incoming(shape.member, node) end
-  return items
-end
-
--- <entry><key>k</key><value>v</value></entry>, in or without an outer element.
-local function incoming_map(shape, nodes)
-  local map = {}
-  for _, entry in ipairs(nodes) do
-    local parts = index(entry)
-    if parts.key and parts.value then
-      map[parts.key[1].text] = incoming(shape.member, parts.value[1])
-    end
+local function plan_of(shape)
+  local plan = plans[shape]
+  if not plan then
+    plan = native.plan(shape, put)
+    plans[shape] = plan
   end
-  return map
+  return plan
 end
 
-local function incoming_member(member, nodes)
-  local shape = member.shape
-  if shape.kind == "list" then
-    return incoming_list(shape, nodes and (shape.flat and nodes or nodes[1]) or {})
-  elseif shape.kind == "map" then
-    return incoming_map(shape, nodes and nodes[1] or {})
-  end
-  if nodes then return incoming(shape, nodes[1]) end
+--- Reads a body into the members of a structure; absent lists and maps are empty. `below` is the
+-- child of the root that holds them, nil: the root itself; `hidden` says that there are secrets.
+-- Returns the table (false without that child) and the root's name, or nil and an error.
+function M.read(body, shape, below, hidden)
+  return native.read(body, plan_of(shape), below, hidden and { secret = true } or nil)
 end
-
-local function incoming_structure(shape, node)
-  local by_name, out = index(node), {}
-  for _, member in ipairs(shape.members) do
-    local nodes = by_name[member.wire_out]
-    if member.where == "body" and member.shape.kind == "time" then
-      value.put_time(out, member.name, nodes and nodes[1].text)
-    elseif member.where == "body" then
-      out[member.name] = incoming_member(member, nodes)
-    end
-  end
-  return out
-end
-
-function incoming(shape, node)
-  if shape.kind == "structure" then return incoming_structure(shape, node) end
-  return value.from_text(shape, node.text)
-end
-
---- The Lua value of a structure's node: absent lists and maps are empty.
-M.incoming = incoming_structure
 
 --- Parses a body: returns the root node, or nil and an error.
 function M.parse(body, secrets)

@@ -1,0 +1,15 @@
+/* Between the two files of the binding. */
+#ifndef RTL_LXML_H
+#define RTL_LXML_H
+
+#include <lua.h>
+
+struct xml_doc;
+
+/* Pushes an empty document that the collector frees if a walk raises. Borrowed. */
+struct xml_doc *rtl_push_xml_doc(lua_State *L);
+
+/* Sets plan and read in the module's table, on top of the stack. */
+void rtl_push_xml_read(lua_State *L);
+
+#endif
