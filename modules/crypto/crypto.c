@@ -1,5 +1,5 @@
-/* SHA-256 is called directly: through EVP a short text costs more for the context than for its hash.
- * These functions are deprecated since 3.0, and there. */
+/* SHA-256 is called directly: through EVP a short text costs more for the context than for its
+ * hash. These functions are deprecated since 3.0, and there. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "crypto/crypto.h"
 #include "secret/secret.h"

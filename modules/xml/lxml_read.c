@@ -1,5 +1,5 @@
-/* xml.plan and xml.read: a document straight into the tables that a shape (rtl.aws.model) describes,
- * without tables for what it does not ask for. */
+/* xml.plan and xml.read: a document straight into the tables that a shape (rtl.aws.model) asks for,
+ * without tables for the rest. */
 #include "fail.h"
 #include "json/ljson.h"
 #include "secret/lsecret.h"
@@ -385,8 +385,8 @@ static const struct xml_node *start_of(lua_State *L, const struct xml_node *root
 /*** xml.read(bytes, plan, below, {secret = true}) → table, root or nil, err, root
  * Reads of a document what `plan` (xml.plan) says, into tables by the members' names: absent lists
  * and maps are empty, lists are rtl.array. `below` names the child of the root that holds it all;
- * false stands for the table if there is no such child. `root` is the name of the document's element.
- * `secret`: what parsing needed is wiped. Limits and errors as of xml.decode. */
+ * false stands for the table if there is no such child. `root` is the name of the document's
+ * element. `secret`: what parsing needed is wiped. Limits and errors as of xml.decode. */
 static int l_read(lua_State *L) {
   size_t size;
   struct xml_error error;
@@ -399,7 +399,7 @@ static int l_read(lua_State *L) {
     wipe = wipe || lua_toboolean(L, -1);
     lua_pop(L, 1);
   }
-  struct xml_limits limits = {256, 64 << 20, wipe};
+  struct xml_limits limits = {256, 64 << 20, 1 << 19, wipe};
   struct xml_doc *doc = rtl_push_xml_doc(L); /* bytes plan below options doc */
   if (!xml_parse(text, size, &limits, doc, &error)) {
     return rtl_fail_at(L, "RTL-DATA-003", error.message, error.line, error.column);

@@ -89,3 +89,79 @@ describe("xml.decode", function ()
     assert.error_matches(function () xml.decode("<a/>", { secret = "x" }) end, "array of names")
   end)
 end)
+
+describe("xml.read", function ()
+  local array = require "rtl.array"
+
+  local function scalar(kind) return { kind = kind } end
+
+  local function member(name, shape, wire)
+    return { name = name, wire_out = wire or name, shape = shape, where = "body" }
+  end
+
+  local item = { kind = "structure", members = {
+    member("Text", scalar "string", "text"), member("On", scalar "bool", "on"),
+    member("Count", scalar "int", "count"), member("At", scalar "time", "at"),
+    member("Hidden", scalar "secret", "hidden"),
+    member("Map", { kind = "map", member = scalar "int" }, "map"),
+    member("Flat", { kind = "list", flat = true, member = scalar "string" }, "flat"),
+  } }
+  item.members[8] = member("Items", { kind = "list", member = item }, "items")
+
+  -- The reader leaves "time" and long numbers to this.
+  local function put(out, key, shape, text) out[key] = shape.kind .. ":" .. text end
+
+  local function read(text, ...)
+    return xml.read(text, xml.plan(item, put), ...)
+  end
+
+  it("makes the tables that a shape describes, and none for the rest", function ()
+    local out, root = assert(read [[<a><text>t&amp;</text><on>true</on><count>-12</count>
+      <at>now</at><other><text>no</text></other><flat>1</flat><x/><flat>2</flat>
+      <map><entry><key>k</key><value>7</value></entry><entry><key>l</key></entry></map>
+      <items><item><count>1</count></item><item/></items></a>]])
+    assert.equal("a", root)
+    assert.same({ Text = "t&", On = true, Count = -12, At = "time:now", Flat = { "1", "2" },
+      Map = { k = 7 }, Items = { { Count = 1, Flat = {}, Map = {}, Items = {} },
+        { Flat = {}, Map = {}, Items = {} } } }, out)
+    assert.is_true(array.is(out.Flat) and array.is(out.Items) and array.is(out.Items[2].Items))
+    assert.is_false(array.is(out.Map))
+  end)
+
+  it("leaves numbers of many digits, and what is none, to the function given", function ()
+    for _, text in ipairs { "9223372036854775807", "1.5", "", "-", "0x10", " 1" } do
+      assert.equal("int:" .. text, read("<a><count>" .. text .. "</count></a>").Count)
+    end
+    assert.equal(999999999999999999, read("<a><count>999999999999999999</count></a>").Count)
+  end)
+
+  it("begins below the child that is named", function ()
+    local out, root = read("<r><b><text>x</text></b></r>", "b")
+    assert.equal("x", out.Text)
+    assert.equal("r", root)
+    out, root = read("<r><text>x</text></r>", "b")
+    assert.is_false(out)
+    assert.equal("r", root)
+  end)
+
+  it("keeps secrets out of strings", function ()
+    local secret = require "rtl.native.secret"
+    local out = read("<a><hidden>hush</hidden></a>", nil, { secret = true })
+    assert.is_true(secret.equals(out.Hidden, "hush"))
+  end)
+
+  it("fails as decode does, and refuses what is no shape", function ()
+    local out, failure = read "<a><b></a>"
+    assert.is_nil(out)
+    assert.equal("RTL-DATA-003", failure.code)
+    assert.is_nil((read "<!DOCTYPE a><a/>"))
+    assert.has_error(function () xml.plan({ kind = "list", member = item }, put) end)
+    assert.has_error(function () xml.plan({}, put) end)
+    assert.has_error(function () xml.read("<a/>", {}) end)
+  end)
+
+  it("raises what the function given raises", function ()
+    local plan = xml.plan(item, function () error("no", 0) end)
+    assert.has_error(function () xml.read("<a><at>x</at></a>", plan) end, "no")
+  end)
+end)

@@ -107,7 +107,7 @@ end
 
 -- Unix seconds of a number or of a text in any of the three forms, whichever the model says (the
 -- SDKs read them so, too), or nil.
-local function seconds_of(given)
+local function parse_seconds(given)
   if type(given) == "string" then
     if given:find "^[+-]?%d+%.?%d*$" or given:find "^[+-]?%d+%.?%d*[eE][+-]?%d+$" then
       given = tonumber(given)
@@ -117,6 +117,16 @@ local function seconds_of(given)
   end
   local finite = given == given and math.abs(given) < math.huge
   return finite and given or nil
+end
+
+-- A page of instances writes the same time over and over: of what was started together, and of an
+-- instance, its volume and its interface.
+local last_text, last_seconds
+
+local function seconds_of(given)
+  if type(given) ~= "string" then return parse_seconds(given) end
+  if given ~= last_text then last_text, last_seconds = given, parse_seconds(given) end
+  return last_seconds
 end
 
 --- Puts a time of an answer into `out`: `out.NAME` is a number, unix seconds (with a fraction, if
