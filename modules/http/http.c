@@ -1,11 +1,13 @@
 #include "http/http.h"
 
+#include "http/sockets.h"
 #include "secret/secret.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 /* What an answer may run ahead of its reader. */
 enum { WINDOW = 256 * 1024 };
@@ -185,15 +187,27 @@ static int on_seek(void *data, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
+/* A kept connection on which something lies before anything was asked: its end, or an answer to
+ * nobody's question, which libcurl would take for the answer to this one. */
+static int is_stale(struct rtl_http *self, int local_port, int remote_port) {
+  long made = 1;
+  char byte;
+  rtl_curl.curl_easy_getinfo(self->transfer.easy, CURLINFO_NUM_CONNECTS, &made);
+  curl_socket_t fd = made == 0 ? rtl_socket_between(local_port, remote_port) : CURL_SOCKET_BAD;
+  return fd != CURL_SOCKET_BAD && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
 /* Called when a connection stands and before each sending of the request: the one place where a
  * repeat by libcurl can be seen, and refused, before a byte of it has left. */
 static int on_sending(void *data, char *remote, char *local, int remote_port, int local_port) {
   struct rtl_http *self = data;
   (void)remote;
   (void)local;
-  (void)remote_port;
-  (void)local_port;
   touch(self);
+  if (is_stale(self, local_port, remote_port)) {
+    self->stale = 1;
+    return CURL_PREREQFUNC_ABORT;
+  }
   self->attempts++;
   if (self->attempts > 1 && (self->once || self->upload)) {
     self->refusal = RTL_HTTP_LOST;
@@ -226,8 +240,22 @@ static void describe_refusal(struct rtl_http *self) {
   snprintf(self->hold.message, sizeof self->hold.message, "%s", text);
 }
 
+/* Nothing was sent, so that also what is sent once may take another connection, a new one. */
+static int starts_anew(struct rtl_http *self) {
+  if (!self->stale) {
+    return 0;
+  }
+  self->stale = 0;
+  self->hold.message[0] = '\0';
+  rtl_curl.curl_easy_setopt(self->transfer.easy, CURLOPT_FRESH_CONNECT, 1L);
+  return rtl_transfer_restart(&self->transfer) == 0;
+}
+
 static void on_done(struct rtl_transfer *transfer, CURLcode result) {
   struct rtl_http *self = (struct rtl_http *)transfer;
+  if (starts_anew(self)) {
+    return;
+  }
   enum rtl_http_error error = RTL_HTTP_OK;
   if (result == CURLE_OK && !self->head_done) { /* to libcurl, a head may end anywhere */
     error = RTL_HTTP_LOST;

@@ -81,6 +81,7 @@ struct rtl_http {
   size_t chunk_sent;
   int upload, upload_ended, wants, asked; /* wants: libcurl waits for a chunk; asked: Lua knows */
   int once, attempts;
+  int stale; /* the kept connection was no good: nothing was sent on it */
 
   struct rtl_buffer head; /* header lines of the answer, each ended by '\n' */
   size_t head_bytes, max_headers;

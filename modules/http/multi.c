@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 enum { KEPT_CONNECTIONS = 64 };
 
@@ -148,6 +147,11 @@ int rtl_transfer_start(struct rtl_transfer *self) {
   return 0;
 }
 
+int rtl_transfer_restart(struct rtl_transfer *self) {
+  rtl_curl.curl_multi_remove_handle(self->multi->handle, self->easy);
+  return rtl_curl.curl_multi_add_handle(self->multi->handle, self->easy) == CURLM_OK ? 0 : -1;
+}
+
 void rtl_transfer_end(struct rtl_transfer *self) {
   if (self->easy == NULL) {
     return;
@@ -159,10 +163,4 @@ void rtl_transfer_end(struct rtl_transfer *self) {
   if (self->multi->doomed == self) {
     self->multi->doomed = NULL;
   }
-}
-
-curl_socket_t rtl_multi_socket(void *unused, curlsocktype purpose, struct curl_sockaddr *address) {
-  (void)unused;
-  (void)purpose;
-  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }

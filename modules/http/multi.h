@@ -38,10 +38,11 @@ void rtl_multi_close(struct rtl_multi *self);
 /* Adds self->easy (whose private data becomes `self`) to self->multi. -1: refused, easy freed. */
 int rtl_transfer_start(struct rtl_transfer *self);
 
+/* Lets a transfer that is done begin again, with the options that its easy handle has now. -1:
+ * refused. */
+int rtl_transfer_restart(struct rtl_transfer *self);
+
 /* Stops the transfer at once and frees self->easy. Idempotent. Not from a libcurl callback. */
 void rtl_transfer_end(struct rtl_transfer *self);
-
-/* For CURLOPT_OPENSOCKETFUNCTION: a socket that children don't inherit. */
-curl_socket_t rtl_multi_socket(void *unused, curlsocktype purpose, struct curl_sockaddr *address);
 
 #endif

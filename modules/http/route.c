@@ -1,6 +1,8 @@
 /* What requests and streams have in common: where to, through what, trusted how. */
 #include "http/http.h"
 
+#include "http/sockets.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -79,7 +81,8 @@ static CURLcode set_manners(CURL *easy, const struct rtl_http_route *route, char
   SET(CURLOPT_ERRORBUFFER, message);
   SET(CURLOPT_NOSIGNAL, 1L);
   SET(CURLOPT_QUICK_EXIT, 1L); /* a cancel does not wait for the resolver's thread */
-  SET(CURLOPT_OPENSOCKETFUNCTION, rtl_multi_socket);
+  SET(CURLOPT_OPENSOCKETFUNCTION, rtl_socket_open);
+  SET(CURLOPT_CLOSESOCKETFUNCTION, rtl_socket_close);
   SET(CURLOPT_TCP_KEEPALIVE, 1L);
   SET(CURLOPT_TCP_KEEPIDLE, 30L);
   SET(CURLOPT_TCP_KEEPINTVL, 15L);
