@@ -212,6 +212,9 @@ local function hint_of(self, call, e)
   if e.code == "SignatureDoesNotMatch" or e.code == "InvalidSignatureException" then
     return "the secret access key is not the one of this access key id"
   end
+  if errors.skewed(e) == "sure" then
+    return "this machine's clock and the service's differ: set the one that is wrong"
+  end
   if e.bucket_region and e.bucket_region ~= self.endpoint.region then
     return ("the bucket is in %s, not in %s"):format(e.bucket_region, self.endpoint.region)
   end
@@ -311,17 +314,24 @@ local function paged(self, key)
   return op
 end
 
--- The next page: answer, token of the one after | nil, nil, err
-local function fetch(self, op, params, token)
+-- More pages than any account can fill.
+local PAGES = 10000
+
+-- The next page: answer, token of the one after | nil, nil, err. `asked` is {tokens = a set, count =
+-- how many pages}.
+local function fetch(self, op, params, token, asked)
   local answer, e = invoke(self, op, page_params(params, op.page, token))
   if not answer then return nil, nil, e end
   local following = next_token(op.page, answer)
-  if following and following == token then
+  asked.count = asked.count + 1
+  if following and (asked.tokens[following] or asked.count == PAGES) then
     return nil, nil, err.new {
-      code = "RTL-AWS-006", message = "the service answered with the same page token again",
-      doing = op.action,
+      code = "RTL-AWS-006", doing = op.action, message = asked.tokens[following]
+        and "the service answered with a page token that was used before"
+        or ("the listing has more than %d pages"):format(PAGES),
     }
   end
+  asked.tokens[following or 1] = true
   return answer, following
 end
 
@@ -330,9 +340,10 @@ end
 function client.pages(self, key, params)
   local op = paged(self, key)
   local token, done
+  local asked = { tokens = {}, count = 0 }
   return function ()
     if done then return nil end
-    local answer, following, e = fetch(self, op, params, token)
+    local answer, following, e = fetch(self, op, params, token, asked)
     if not answer then error(e, 0) end
     token, done = following, following == nil
     return answer
@@ -342,9 +353,9 @@ end
 --- client:all(operation, params) → array of the paged items of all pages | nil, err
 function client.all(self, key, params)
   local op = paged(self, key)
-  local items, token = array {}, nil
+  local items, asked, token = array {}, { tokens = {}, count = 0 }, nil
   repeat
-    local answer, following, e = fetch(self, op, params, token)
+    local answer, following, e = fetch(self, op, params, token, asked)
     if not answer then return nil, e end
     table.move(answer[op.page.items], 1, #answer[op.page.items], #items + 1, items)
     token = following

@@ -27,7 +27,8 @@ return {
   },
   ["RTL-AWS-006"] = {
     title = "A listing does not end",
-    cause = "The service answered with the page token that it was asked with.",
+    cause = "The service answered with a page token that it was asked with before, or with ever "
+      .. "more pages.",
     next = "Try again; if it stays so, report the operation to AWS.",
   },
   ["RTL-AWS-007"] = {
