@@ -9,6 +9,7 @@ local entropy = require "rtl.entropy"
 local fs = require "rtl.fs"
 local http = require "rtl.native.http"
 local json = require "rtl.native.json"
+local assert = require "luassert"
 local native = require "rtl.native.process"
 local support = require "test.support.server"
 local task = require "rtl.task"
@@ -157,7 +158,8 @@ function M.start()
   local ports = json.decode(line)
   return setmetatable({
     child = child, stdin = stdin, stdout = stdout, scripts = 0, stranger = ports.stranger,
-    url = "http://127.0.0.1:" .. ports.port, tls_url = "https://localhost:" .. ports.tls,
+    url = "http://127.0.0.1:" .. ports.port, control = "http://127.0.0.1:" .. ports.control,
+    tls_url = "https://localhost:" .. ports.tls,
     ca_file = fs.join(dir, "ca.pem"), dir = dir, former = impatient(),
   }, server)
 end
@@ -175,7 +177,7 @@ end
 
 local function ask(self, path, body)
   local res = assert(wire.native.request {
-    method = "POST", url = self.url .. "/_hostile/" .. path, body = body, connect_timeout = 10,
+    method = "POST", url = self.control .. "/_hostile/" .. path, body = body, connect_timeout = 10,
     headers = {}, tls = {}, once = false, gzip = false, secret_body = false,
     max_headers = 1 << 16, proxy = false,
   })
@@ -208,39 +210,28 @@ end
 --- How many connections were made to the listener that nobody has a reason to call.
 function server:strangers() return ask(self, "strangers").strangers end
 
---- A client for a call and a script; `tls`: over TLS.
-function server:client(call, name, tls)
+--- A client for a call and a script. options: tls = true, timeouts (seconds, as rtl.aws.client).
+function server:client(call, name, options)
+  options = options or {}
   return aws.client(call.service, {
     region = "us-east-1", credentials = credentials.static(M.KEYS),
-    endpoint = (tls and self.tls_url or self.url) .. "/" .. name,
-    tls = tls and { ca_file = self.ca_file } or nil,
+    endpoint = (options.tls and self.tls_url or self.url) .. "/" .. name,
+    tls = options.tls and { ca_file = self.ca_file } or nil, timeouts = options.timeouts,
   })
 end
 
--- ---- the client's side ----
-
---- Runs `f` with the wire's limits changed: `limits` are fields of its requests.
-function M.with_limits(limits, f)
-  local former = wire.use {
-    request = function (req)
-      for field, limit in pairs(limits) do req[field] = limit end
-      return wire.native.request(req)
-    end,
-    connect = wire.native.connect, describe = wire.native.describe,
-  }
-  local _ <close> = setmetatable({}, { __close = function () wire.use(former) end })
-  return f()
-end
+-- ---- what is expected ----
 
 --- One clear error: a code that is explained or the service's own, what was being done, and nothing
 -- that a terminal would act upon.
 function M.assert_clear(e, call)
   local text = tostring(e)
-  assert(not text:find "%c" and #text < 5000, text)
-  assert(e.doing and e.doing:find("^[%w-]+:%u%w+"), text)
+  assert.is_true(not text:find "%c" and #text < 5000, text)
+  assert.truthy(e.doing and e.doing:find("^[%w-]+:%u%w+"), text)
   local area = e.code:match "^RTL%-(%u+)%-"
-  assert(not area or require("rtl.codes." .. area:lower())[e.code], text)
-  assert(call.kind == "read" or not e.sent or tostring(e.hint):find "may have taken effect", text)
+  assert.truthy(not area or require("rtl.codes." .. area:lower())[e.code], text)
+  local warned = tostring(e.hint):find "may have taken effect" ~= nil
+  assert.equal(call.kind ~= "read" and e.sent or false, warned, text)
 end
 
 --- The thing's id in a good answer, or nil.
@@ -250,6 +241,54 @@ function M.id_of(call, out)
     out = out[key]
   end
   return type(out) == "string" and out:match("^" .. call.prefix:gsub("%p", "%%%0") .. "(%d+)$")
+end
+
+--- Outcomes by kind of call: {"ok" or a code, requests =, effects =, sent =}. The next answer is
+-- good, and asking for it is right: a read changes nothing, and a token makes the second request
+-- the same as the first. Without a token it is "outcome unknown".
+function M.again(code)
+  return {
+    read = { "ok", requests = 2 }, token = { "ok", requests = 2, effects = 1 },
+    once = { code, requests = 1, effects = 1, sent = true },
+  }
+end
+
+--- No later answer would be better; what may have taken effect says so.
+function M.final(code)
+  local made = { code, requests = 1, effects = 1, sent = true }
+  return { read = { code, requests = 1 }, token = made, once = made }
+end
+
+--- Refused before anything was done: nothing was made, however often it was asked (once).
+function M.refused(code, requests)
+  local expected = { code, requests = requests or 1, effects = 0, sent = false }
+  return { read = expected, token = expected, once = expected }
+end
+
+--- All went well, with the first request that the server took.
+function M.fine(requests)
+  return {
+    read = { "ok", requests = requests or 1 },
+    token = { "ok", requests = requests or 1, effects = 1 },
+    once = { "ok", requests = requests or 1, effects = 1 },
+  }
+end
+
+--- Calls once with a script and compares what came of it with the outcome for the call's kind.
+function M.check(from, call, script, outcomes, title, options)
+  local expected = outcomes[call.kind]
+  local name = from:script(call, script)
+  local out, e = from:client(call, name, options):call(call.op, call.params)
+  local seen = from:seen(name)
+  local where = ("%s %s that %s: %s"):format(call.protocol, call.kind, title, tostring(e or "ok"))
+  assert.same({ expected[1], expected.requests }, { out and "ok" or e.code, seen.requests }, where)
+  if call.kind ~= "read" then assert.equal(expected.effects, seen.effects, where) end
+  if expected.sent ~= nil then assert.equal(expected.sent, e.sent or false, where) end
+  if e then M.assert_clear(e, call) end
+  local id = out and M.id_of(call, out)
+  assert.equal(expected[1] == "ok" and (call.kind == "read" and 0 or 1) or nil, tonumber(id), where)
+  for _, token in ipairs(seen.tokens) do assert.equal(seen.tokens[1], token, where) end
+  return e
 end
 
 return M

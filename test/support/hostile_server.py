@@ -1,13 +1,14 @@
 """A server that answers AWS calls as no AWS service should, and counts what it was made to do.
 
-Prints {"port", "tls", "stranger"}, the ports of three listeners, and serves until its standard
-input ends. The first word of a request's path names a script, which was put before:
+Prints {"port", "control", "tls", "stranger"}, the ports of its listeners, and serves until its
+standard input ends. The first word of a request's path names a script, which was put before, on
+connections of their own:
 
   POST /_hostile/script/NAME   {"token": REGEX, "clock": SECONDS, "answers": [ANSWER, …]}
   POST /_hostile/say/NAME      writes the body on the connection that NAME was last asked on
   POST /_hostile/hello         {"do": WHAT, "times": N}: what befalls the next TLS handshakes
   GET  /_hostile/seen/NAME     {"requests", "effects", "tokens", "connections", "late", "sent"}
-  GET  /_hostile/strangers     how many connections the third listener was asked for
+  GET  /_hostile/strangers     how many connections the last listener was asked for
 
 A script's n-th request gets its n-th answer, later ones the last: {"effect": BOOL, "steps": […]}.
 With an effect, a thing is made: one for each token that REGEX finds in a request, else one for each
@@ -260,6 +261,7 @@ def main():
     context.load_cert_chain(options.cert, options.key)
     ports = {
         "port": listen(lambda sock: handle(sock, None)),
+        "control": listen(lambda sock: handle(sock, None)),
         "tls": listen(lambda sock: handle(sock, context)),
         "stranger": listen(strange),
     }
