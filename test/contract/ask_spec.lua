@@ -61,4 +61,29 @@ describe("a live deploy", function ()
     assert.equal(0, ran.status, ran.stdout .. ran.stderr)
     assert.is_true(#changes() > 10)
   end)
+
+  it("asks for MFA codes, also below the lines in flight, and goes on", function ()
+    assert(fs.mkdirs(fs.join(state, ".aws")))
+    assert(fs.write(fs.join(state, ".aws/config"), ([[
+[profile base]
+aws_access_key_id = %s
+aws_secret_access_key = %s
+[profile dev]
+role_arn = arn:aws:iam::123456789012:role/Admin
+source_profile = base
+mfa_serial = arn:aws:iam::123456789012:mfa/me
+]]):format(moto.KEYS.access_key_id, moto.KEYS.secret_access_key)))
+    server:fault { match = "ec2:CreateInternetGateway", ["do"] = "token-expired" }
+    local ran = run({ "python3", "test/terminal.py", "build/rtl", "recipes/deploy.lua", "--only",
+      "settings,cluster", "--vpc-cidr", "10.9.0.0/16", "--profile", "dev", "--name", "other" },
+      "111111\ny\n222222\n")
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    local before, between, after = ran.stdout:match(
+      "^(.-)MFA code of [^\n]-mfa/me %(profile dev%): (.*)MFA code of [^\n]-: (.*)$")
+    assert.matches("^%s*111111", before .. between)
+    assert.matches("role Admin (profile dev)", between, 1, true)
+    assert.matches("Go ahead", between, 1, true)
+    assert.matches("internet_gateway other +made", after)
+    assert.equal(2, server:report().operations["sts:AssumeRole"])
+  end)
 end)

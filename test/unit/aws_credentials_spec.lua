@@ -198,6 +198,29 @@ describe("the credential chain", function ()
     assert.equal("ASIANEW", assert(session.credentials:get()).access_key_id)
   end)
 
+  it("takes no keys of another account in the middle of a run", function ()
+    local text = "[x]\naws_access_key_id = %s\naws_secret_access_key = s\naws_session_token = t\n"
+    local function caller(account)
+      return { body = ("<GetCallerIdentityResponse><GetCallerIdentityResult><Account>%s</Account>"
+        .. "<Arn>arn:aws:iam::%s:user/u</Arn><UserId>U</UserId></GetCallerIdentityResult>"
+        .. "</GetCallerIdentityResponse>"):format(account, account) }
+    end
+    file("credentials", text:format "ASIAOLD")
+    fake.answers = { caller "111111111111" }
+    local session = assert(aws.session { region = "us-east-1", profile = "x" })
+    assert(session:identity())
+    session.credentials:expire(assert(session.credentials:get()))
+    file("credentials", text:format "ASIAOTHER")
+    fake.answers = { caller "222222222222" }
+    local none, e = session.credentials:get()
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-013", e.code)
+    assert.matches("222222222222, and this run works in 111111111111", e.message, 1, true)
+    file("credentials", text:format "ASIANEW")
+    fake.answers = { caller "111111111111" }
+    assert.equal("ASIANEW", assert(session.credentials:get()).access_key_id)
+  end)
+
   it("uses a profile's own keys as the source of its role", function ()
     file("config", "[profile x]\nrole_arn = arn:aws:iam::123456789012:role/x-role\n"
       .. "source_profile = x\naws_access_key_id = AKIAX\naws_secret_access_key = s\n")
@@ -627,10 +650,10 @@ describe("kept credentials", function ()
       local one = table.remove(given, 1)
       if one.code then return nil, err.new(one) end
       return one
-    end, function (prompt)
+    end, { ask = function (prompt)
       prompts[#prompts + 1] = prompt
       return table.remove(typed, 1)
-    end)
+    end })
     return provider, prompts
   end
 

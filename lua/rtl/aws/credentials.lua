@@ -58,23 +58,28 @@ end
 
 -- What the source gives: credentials that serve | nil, err. Keys that the service called ended
 -- twice don't, whatever their date says.
-local function try(self)
+local function from_source(self)
   local creds, failure = self.source()
   if not creds then return nil, failure end
   local refused = not creds.lasting and (self.refusals[creds.access_key_id] or 0) > 1
   if refused or not serves(creds) then return ended(creds) end
+  if self.served and self.check then
+    local fits
+    fits, failure = self.check(creds)
+    if not fits then return nil, failure end
+  end
   return timed(creds)
 end
 
 -- The same. In the middle of a run, once the old keys are over, a person who can renew them
 -- elsewhere is asked to (`failure.renew` says how), and the run goes on.
 local function fetch(self)
-  local creds, failure = try(self)
+  local creds, failure = from_source(self)
   local under_way = self.served and not (self.current and left(self.current) > ASKED)
   while failure and failure.renew and self.ask and under_way do
     local answer = self.ask(QUESTION:format(failure.message, failure.renew))
     if answer == nil or answer:find "%S" then break end
-    creds, failure = try(self)
+    creds, failure = from_source(self)
   end
   return creds, failure
 end
@@ -125,10 +130,12 @@ function provider:expire(creds)
 end
 
 --- A provider around `source` → credentials | nil, err. Credentials may have `lasting` (they serve
--- on after their end while there are no others) and `asked` (a person gave a code for them). `ask`
--- = fn(prompt) → text | nil is who is asked to renew what nobody else can, or nil.
-function M.new(source, ask)
-  return setmetatable({ source = source, ask = ask, refusals = {} }, provider)
+-- on after their end while there are no others) and `asked` (a person gave a code for them).
+-- options: ask = fn(prompt) → text | nil, who is asked to renew what nobody else can; check =
+-- fn(creds) → true | nil, err, whether new ones may take the place of old ones.
+function M.new(source, options)
+  local ask, check = options and options.ask, options and options.check
+  return setmetatable({ source = source, ask = ask, check = check, refusals = {} }, provider)
 end
 
 --- A provider of fixed keys: {access_key_id, secret_access_key, session_token} (text or secrets).
@@ -163,7 +170,7 @@ end
 -- fetch, since they may hold new keys by then), profile (name), chosen (true when the user named
 -- the profile), explicit (true when by an argument: the environment's keys are then skipped), cache
 -- (folder of SSO logins), assume and sso = fn(role) → credentials | nil, err, create_token
--- (rtl.aws.sso), ask = fn(prompt) → text | nil, or nil when nobody can be asked.
+-- (rtl.aws.sso), ask and check (M.new; ask is nil when nobody can be asked).
 function M.chain(options)
   local chain = {}
   if not options.explicit then chain[1] = providers.environment end
@@ -176,7 +183,7 @@ function M.chain(options)
     options.profiles, failure = options.load()
     if not options.profiles then return nil, failure end
     return first_of(chain)
-  end, options.ask)
+  end, options)
 end
 
 --- The value of an environment variable, nil when it is empty.

@@ -136,6 +136,23 @@ local function create_token(self, login)
   }
 end
 
+-- New keys in the middle of a run must be of the account that it works in: a profile may hold
+-- another's by now.
+local function same_account(self, creds)
+  if not self.known then return true end
+  local sts = new_client(self, "sts", self.region,
+    credentials.new(function () return creds end), self.endpoint)
+  local answer, failure = sts:get_caller_identity()
+  if not answer then return nil, failure end
+  if answer.Account == self.known.account then return true end
+  return err.fail {
+    code = "RTL-CRED-013", renew = "put keys of account " .. self.known.account .. " there",
+    message = ("the new keys from %s are of account %s, and this run works in %s"):format(
+      creds.source, answer.Account, self.known.account),
+    hint = "log in to the account where this run began, then run the same command again",
+  }
+end
+
 -- Asks the person at the terminal; nil when there is none.
 local function asker()
   if not (process.is_terminal(0) and process.is_terminal(2)) then return nil end
@@ -155,6 +172,7 @@ local function provider_of(self, options, name, chosen)
     cache = profiles.sso_cache(), assume = function (role) return assume(self, role) end,
     sso = function (role) return sso(self, role) end, ask = options.ask or asker(),
     create_token = function (login) return create_token(self, login) end,
+    check = function (creds) return same_account(self, creds) end,
   }
 end
 
@@ -220,9 +238,9 @@ function session:client(service, options)
   return self.clients[key]
 end
 
---- session:identity() → {account, arn, user_id, partition} | nil, err  (asked once)
-function session:identity()
-  if self.known then return self.known end
+--- session:confirm() → {account, arn, user_id, partition} | nil, err: asks STS who the caller is.
+-- Keys that have ended are found out by it, and fetched anew.
+function session:confirm()
   local answer, failure = self:client("sts"):get_caller_identity()
   if not answer then return nil, failure end
   if not (answer.Account and answer.Arn) then
@@ -234,6 +252,12 @@ function session:identity()
     partition = answer.Arn:match "^arn:([^:]+):" or self.partition,
   }
   return self.known
+end
+
+--- session:identity() → the same, asked once.
+function session:identity()
+  if self.known then return self.known end
+  return self:confirm()
 end
 
 --- session:describe() → {source, profile, region, region_source, access_key_id, expires, account,

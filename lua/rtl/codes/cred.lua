@@ -55,6 +55,11 @@ return {
     cause = "Temporary keys stand in a file or variable, and AWS or their date calls them over.",
     next = "Bring new ones to the same place, then run the same command again: it goes on.",
   },
+  ["RTL-CRED-013"] = {
+    title = "The new keys are of another account",
+    cause = "Keys ended in the middle of a run, and their place holds those of another account.",
+    next = "Log in to the account where the run began, then run the same command again.",
+  },
   ["RTL-CRED-009"] = {
     title = "The container's credentials service can't be used",
     cause = "Its address is not local or https, its token is broken, or it refused.",

@@ -49,10 +49,20 @@ local function certificate(cluster)
   return assert(crypto.base64_decode(cluster.certificateAuthority.data))
 end
 
+-- A token for the cluster; `anew` when it has refused one. It does not say why: STS does, should it
+-- be that the keys behind it have ended.
+local function token_for(session, cluster, anew)
+  if anew then
+    local known, failure = session:confirm()
+    if not known then return nil, failure end
+  end
+  return aws.eks_token(session, cluster.name)
+end
+
 local function client_of(session, cluster, namespace)
   return k8s.client {
     server = cluster.endpoint, ca = certificate(cluster), namespace = namespace,
-    token = function () return aws.eks_token(session, cluster.name) end,
+    token = function (anew) return token_for(session, cluster, anew) end,
   }
 end
 
