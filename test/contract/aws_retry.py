@@ -1,11 +1,15 @@
 """Which errors botocore tries again, for rtl to compare (names of services as JSON on stdin).
 
-Prints codes with the status they come with: those of the standard mode's tables, those that
+With the argument `settings`, prints for environments and profiles (JSON on stdin) which retry mode
+and how many attempts a client takes from them, or what is wrong. Otherwise prints codes with the status they come with: those of the standard mode's tables, those that
 _retry.json has for all or for one of the services, and those that the models mark as retryable.
 """
 
 import json
+import os
 import sys
+import tempfile
+import botocore.exceptions
 import botocore.session
 from botocore.retries.standard import ThrottledRetryableChecker, TransientRetryableChecker
 
@@ -35,6 +39,26 @@ def modelled(name):
             }
 
 
+def taken(case, folder):
+    """Mode and attempts of a client, and how often it may try by them."""
+    os.environ.clear()
+    os.environ.update(case["environment"], HOME=folder, AWS_EC2_METADATA_DISABLED="true")
+    os.environ["AWS_CONFIG_FILE"] = os.path.join(folder, "config")
+    with open(os.environ["AWS_CONFIG_FILE"], "w", encoding="utf-8") as config:
+        config.write("[default]\nregion = us-east-1\n" + case["profile"])
+    try:
+        client = botocore.session.Session().create_client("sts")
+    except (botocore.exceptions.BotoCoreError, ValueError) as refusal:
+        return {"error": str(refusal)}
+    retries = client.meta.config.retries
+    return {"mode": retries["mode"], "attempts": retries.get("total_max_attempts")}
+
+
+def settings():
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps([taken(case, folder) for case in json.load(sys.stdin)]))
+
+
 def main():
     names = json.load(sys.stdin)
     rows = [
@@ -56,4 +80,4 @@ def main():
     print(json.dumps([{k: v for k, v in row.items() if v is not None} for row in rows]))
 
 
-main()
+settings() if sys.argv[1:] == ["settings"] else main()

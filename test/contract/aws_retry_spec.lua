@@ -1,15 +1,19 @@
 -- Which errors are tried again, beside botocore's tables, both ways.
 local array = require "rtl.array"
+local configured = require "rtl.aws.configured"
 local err = require "rtl.err"
 local errors = require "rtl.aws.errors"
+local fake_aws = require "test.support.fake_aws"
 local json = require "rtl.native.json"
 local model = require "rtl.aws.model"
 local names = require "test.contract.aws_names"
+local null = require "rtl.null"
+local profile = require "rtl.aws.profile"
 local python = require "test.support.python"
 
 -- What botocore tries again and rtl does not.
 local NOT_OURS = {
-  LimitExceededException = "a quota: IAM's, CloudWatch Logs' and their like, which no patience mends",
+  LimitExceededException = "a quota: IAM's, CloudWatch Logs' and their like; no patience mends it",
 }
 
 -- What rtl tries again, or takes for throttling, and botocore does not.
@@ -29,9 +33,9 @@ local ONLY_OURS = {
 }
 
 -- Codes of server errors: tried again by their name, should a proxy change the status.
-local SERVER = "InternalError InternalErrorException InternalFailure ServiceUnavailable Unavailable "
-  .. "InternalServerError InternalServerErrorException InternalServerException ServerException "
-  .. "ServiceUnavailableException ServiceFailure"
+local SERVER = "InternalError InternalErrorException InternalFailure ServiceUnavailable "
+  .. "Unavailable InternalServerError InternalServerErrorException InternalServerException "
+  .. "ServerException ServiceUnavailableException ServiceFailure"
 
 local function classified(code, status)
   return errors.classify(err.new { code = code or "SomethingElse", status = status,
@@ -93,6 +97,51 @@ describe("the errors that are tried again", function ()
     } do
       assert.is_false(classified(row[1], row[2]).retryable, row[1])
       assert.falsy(classified(row[1], row[2]).throttled, row[1])
+    end
+  end)
+end)
+
+-- Environment and profile. Where rtl takes something else than botocore, the row says what and why.
+local SETTINGS = {
+  { {}, "", ours = { mode = "standard" },
+    but = "standard is what the SDKs agree on; legacy is botocore's own default" },
+  { { AWS_MAX_ATTEMPTS = "7" }, "retry_mode = standard\n" },
+  { { AWS_MAX_ATTEMPTS = "7", AWS_RETRY_MODE = "adaptive" },
+    "max_attempts = 2\nretry_mode = standard\n" },
+  { { AWS_RETRY_MODE = "legacy" }, "max_attempts = 2\n" },
+  { { AWS_MAX_ATTEMPTS = "", AWS_RETRY_MODE = "" }, "max_attempts = 4\nretry_mode = adaptive\n",
+    ours = { mode = "adaptive", attempts = 4 }, but = "empty is unset; botocore refuses it" },
+  { { AWS_RETRY_MODE = "often" }, "" },
+  { { AWS_MAX_ATTEMPTS = "many" }, "" },
+  { { AWS_MAX_ATTEMPTS = "0" }, "" },
+  { {}, "max_attempts = 1.5\nretry_mode = standard\n" },
+}
+
+local function taken(row)
+  local undo = fake_aws.environment(row[1])
+  local sections = assert(profile.parse("[default]\n" .. row[2], true))
+  local found = configured.read(sections.profile.default)
+  undo()
+  if not found then return "refused" end
+  return ("%s, attempts: %s"):format(found.mode or "standard", found.attempts or "by mode")
+end
+
+local function shown(found)
+  if found.error then return "refused" end
+  local attempts = found.attempts ~= null and found.attempts or nil
+  return ("%s, attempts: %s"):format(found.mode, attempts or "by mode")
+end
+
+describe("the retry settings", function ()
+  it("are those that botocore takes", function ()
+    local cases = array {}
+    for i, row in ipairs(SETTINGS) do cases[i] = { environment = row[1], profile = row[2] } end
+    local theirs = json.decode(python.run("test/contract/aws_retry.py", json.encode(cases),
+      "settings"))
+    for i, row in ipairs(SETTINGS) do
+      local context = json.encode(row[1]) .. " " .. row[2]
+      assert.equal(shown(row.ours or theirs[i]), taken(row), context)
+      if row.but then assert.not_equal(shown(theirs[i]), taken(row), "an idle row: " .. row.but) end
     end
   end)
 end)

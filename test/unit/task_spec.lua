@@ -91,6 +91,23 @@ describe("task", function ()
       assert.equal(3600, now())
     end)
 
+    it("calls after a while, unless it is closed before", function ()
+      local called = {}
+      do
+        local _ <close> = task.after(5, function () called[#called + 1] = "closed" end)
+        local late <close> = task.after(2, function () called[#called + 1] = clock.mono() end)
+        local before = clock.mono()
+        task.sleep(3)
+        assert.same({ before + 2 }, called)
+        assert.is_table(late)
+      end
+      task.sleep(10)
+      assert.equal(1, #called)
+      assert.equal(0, task.live().timers)
+      assert.error_matches(function () task.after("soon", print) end, "seconds expected")
+      assert.error_matches(function () task.after(1) end, "function expected")
+    end)
+
     it("wakes sleepers in order of time, then of sleeping", function ()
       local order = {}
       task.group(function (g)
