@@ -14,7 +14,7 @@ local array = require "rtl.array"
 local capacity_reservation = require "rtl.kinds.capacity_reservation"
 local clock = require "rtl.clock"
 local hold = require "rtl.recipe.hold"
-local instances = require "rtl.kinds.instances"
+local instance_types = require "rtl.recipe.instance_types"
 local places = require "rtl.recipe.places"
 local plan = require "rtl.plan"
 local report = require "rtl.recipe.report"
@@ -59,7 +59,7 @@ end
 
 local function table_lines(run, ranked)
   local s, lines = run.settings, report.head(run)
-  local row = instances.of(s.gpu_type)
+  local row = instance_types.known(run, "gpu_type")
   lines[#lines + 1] = ""
   lines[#lines + 1] = ("GPUs     %d × %s = %d %s"):format(s.gpu_count, s.gpu_type,
     s.gpu_count * row.gpus, row.gpu or "GPU")
@@ -200,6 +200,9 @@ return {
   options = { "yes" },
 
   action = function (run)
+    instance_types.learn(run)
+    instance_types.known(run, "gpu_type")
+    instance_types.known(run, "system_type")
     run:connect()
     if run.settings.release then return release(run) end
     local ranked = show(run)

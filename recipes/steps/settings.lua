@@ -1,41 +1,11 @@
 --- Step 1: what is wanted, checked before anything is asked of the cloud.
 
-local instances = require "rtl.kinds.instances"
+local instance_types = require "rtl.recipe.instance_types"
 local keys = require "rtl.keys"
-local load_file = require "rtl.recipe.load"
 local text = require "rtl.recipe.text"
 
 local function refuse(run, message, hint)
   return run:fail { code = "RTL-STEP-001", message = message, hint = hint, exit = "refused" }
-end
-
-local function wrong_types(run, path, what)
-  return run:fail { code = "RTL-CAP-009", exit = "usage",
-    message = ("instance_types: %s: %s"):format(path, what) }
-end
-
--- Types that the team's own file adds to the instance table, or corrects in it.
-local function learn_types(run)
-  local path = run.settings.instance_types
-  if path == "" then return end
-  local ok, rows = pcall(function () return load_file.run(assert(load_file.find(path))) end)
-  if not ok then wrong_types(run, path, tostring(rows)) end
-  if type(rows) ~= "table" then wrong_types(run, path, "it returns no table") end
-  for name, row in keys.pairs(rows) do
-    local what = instances.wrong(row)
-    if what then wrong_types(run, path, ("%s: %s"):format(name, what)) end
-    instances.add(name, row)
-  end
-end
-
--- A type that the instance table lacks: its GPUs, interfaces and price would be guesses.
-local function known(run, setting)
-  local name = run.settings[setting]
-  local row = instances.find(name)
-  if row then return row end
-  local message, hint = instances.unknown(name)
-  return run:fail { code = "RTL-STEP-001", exit = "usage",
-    message = ("%s: %s"):format(setting, message), hint = hint }
 end
 
 -- How many of the node's devices a worker gets: all of them, or as many as the setting says.
@@ -49,7 +19,7 @@ end
 -- What the rest of the recipe reckons with: the GPU type's facts, devices a worker, world size.
 local function reckon(run)
   local s, facts = run.settings, run.facts
-  local instance = known(run, "gpu_type")
+  local instance = instance_types.known(run, "gpu_type")
   facts.instance = instance
   facts.gpus = share(run, s.gpus_per_node, instance.gpus, "GPUs")
   facts.efa = share(run, s.efa_per_node, instance.efa, "EFA interfaces")
@@ -74,7 +44,7 @@ end
 -- A pod that asks for more than its node has would wait for ever, beside nodes that are paid for.
 -- Of a node, one CPU and a fourteenth of the memory are left to the system.
 local function check_fits(run, pod, type_name)
-  local s, instance = run.settings, known(run, type_name)
+  local s, instance = run.settings, instance_types.known(run, type_name)
   local cpus, gib = instance.vcpu - 1, instance.memory_gib * 13 // 14
   for setting, most in keys.pairs { [pod .. "_cpu"] = cpus, [pod .. "_memory"] = gib * 2 ^ 30 } do
     if amount(s[setting]) > most then
@@ -107,7 +77,7 @@ return {
   title   = "Read and check the settings",
 
   preflight = function (run)
-    learn_types(run)
+    instance_types.learn(run)
     reckon(run)
     if run:has_aws() then
       check_fits(run, "head", "system_type")

@@ -1,0 +1,135 @@
+-- A hold costs its full price while nothing runs in it. However a run ends before its nodes start,
+-- none is left over: stopped by the user at any time, killed at any call. The next run or a
+-- teardown finds what a killed one held.
+--
+-- RTL_TEST_SLOW=1 (`make fault`) kills at every call until the hold is grouped, at three moments.
+
+local failure = require "rtl.recipe.failure"
+local fs = require "rtl.fs"
+local load_file = require "rtl.recipe.load"
+local events = require "rtl.recipe.events"
+local phases = require "rtl.recipe.phases"
+local played = require "test.support.played"
+local program = require "test.support.program"
+local recipe = require "rtl.recipe.recipe"
+local run_object = require "rtl.recipe.run"
+local task = require "rtl.task"
+
+local SLOW = os.getenv("RTL_TEST_SLOW")
+local DEPLOY, TEARDOWN = "recipes/deploy.lua", "recipes/teardown.lua"
+
+local function active(world)
+  local list = {}
+  for _, name in ipairs(world.aws.region_names) do
+    for _, item in ipairs(world.aws.regions[name].reservations:all()) do
+      if item.State == "active" then list[#list + 1] = item end
+    end
+  end
+  return list
+end
+
+local function deploy_run(to)
+  local r = recipe.open(assert(load_file.find(DEPLOY)))
+  local values = assert(r.set:resolve { options = { probe = "true" } })
+  local run = run_object.new { recipe = r, values = values, options = { yes = true, to = to },
+    words = {}, bus = events.bus() }
+  run.confirm = function () end
+  return run
+end
+
+-- A deployment with a hold that is stopped `seconds` after its begin, as Ctrl-C stops one.
+local function stopped_after(seconds, to)
+  local run, notes = deploy_run(to), {}
+  run.bus:add(function (event)
+    if event.type == "note" then notes[#notes + 1] = event.text end
+  end)
+  local ok, _, problem = failure.call(task.run, function ()
+    return task.deadline(seconds, function ()
+      local _ <close> = setmetatable({}, { __close = function () run:let_go() end })
+      return phases.run(run)
+    end)
+  end)
+  run:close()
+  return ok and problem, table.concat(notes, "\n")
+end
+
+describe("a hold", function ()
+  local state
+  before_each(function () state = assert(fs.temp_dir "rtl-hold-") end)
+  after_each(function () fs.remove_tree(state) end)
+
+  for _, seconds in ipairs { 2, 60, 400 } do
+    it(("is given back when the run is stopped after %d s"):format(seconds), function ()
+      local world, leave = played.enter("calm", state)
+      local ok, message = pcall(function ()
+        local problem, notes = stopped_after(seconds, "cluster")
+        assert.equal("RTL-TASK-001", problem and problem.code)
+        assert.same({}, active(world))
+        assert.matches("is given back: idle it would cost $9.20/h", notes, 1, true)
+        assert.equal("done", played.run(DEPLOY, false, { yes = true, to = "cluster" },
+          { probe = "true" }))
+        assert.equal(1, #active(world))
+        assert.equal("done", played.run(TEARDOWN))
+        world:advance(world.now_us + 120 * 1000000)
+        assert.same({}, played.list(world))
+      end)
+      leave()
+      if not ok then error(message, 0) end
+    end)
+  end
+
+  it("stays when its nodes run in it", function ()
+    local world, leave = played.enter("calm", state)
+    local ok, message = pcall(function ()
+      assert.equal("RTL-TASK-001", stopped_after(1000).code)
+      assert.equal(1, #active(world))
+      assert.equal(0, active(world)[1].AvailableInstanceCount)
+    end)
+    leave()
+    if not ok then error(message, 0) end
+  end)
+
+  local function play(spec, where, ...)
+    return program.rtl({ "--rehearse" .. (spec and "=" .. spec or ""), ... }, { state = where })
+  end
+
+  local function said(ran) return (ran.stdout .. ran.stderr):sub(-1200) end
+
+  -- The number of the call that makes the hold, and of the last one that puts it into its group.
+  local function calls_of_hold()
+    local ran = play(nil, state, "recipes/capacity.lua", "--probe")
+    assert.equal(0, ran.status, said(ran))
+    local call = played.world(state).calls
+    return call - 1, call + 4
+  end
+
+  it("of a killed run is found by the next one, and by a teardown", function ()
+    local first, last = calls_of_hold()
+    local died, wrong = 0, {}
+    for call = SLOW and 1 or first, last do
+      for _, moment in ipairs(SLOW and { "before", "after", "answered" } or { "after" }) do
+        local where = assert(fs.temp_dir "rtl-hold-")
+        local spec = ("killed,call=%d,when=%s"):format(call, moment)
+        local ran = play(spec, where, DEPLOY, "--probe", "--to", "cluster")
+        assert.equal(9, ran.signal, said(ran))
+        died = died + 1
+        local held = #active(played.world(where))
+        local other = assert(fs.temp_dir "rtl-hold-")
+        played.fork(where, other)
+        ran = play(nil, where, DEPLOY, "--probe", "--to", "cluster")
+        local now = active(played.world(where))
+        local one = ran.status == 0 and #now == 1 and now[1].AvailableInstanceCount == 0
+        local ended = play(nil, other, TEARDOWN)
+        local rest = played.inventory(other)
+        if not one or ended.status ~= 0 or #rest > 0 or held > 1 then
+          wrong[#wrong + 1] = ("%s: %d held then, %d now, %d left\n%s"):format(spec, held, #now,
+            #rest, said(ran.status ~= 0 and ran or ended))
+        end
+        fs.remove_tree(where)
+        fs.remove_tree(other)
+      end
+    end
+    print(("hold: died at %d points, %d wrong"):format(died, #wrong))
+    assert.equal(0, #wrong, table.concat(wrong, "\n"))
+  end)
+end)
