@@ -317,8 +317,8 @@ end
 -- More pages than any account can fill.
 local PAGES = 10000
 
--- The next page: answer, token of the one after | nil, nil, err. `asked`: {tokens =, count =}, which
--- tokens were used and how many pages came.
+-- The next page: answer, token of the one after | nil, nil, err. `asked` is {tokens =, count =}:
+-- which tokens were used, how many pages came.
 local function fetch(self, op, params, token, asked)
   local answer, e = invoke(self, op, page_params(params, op.page, token))
   if not answer then return nil, nil, e end
