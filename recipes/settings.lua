@@ -51,6 +51,8 @@ return {
   { group = "Cluster", name = "permissions_boundary", type = "string", default = "",
     match = "^arn:[%w-]+:iam::%d*:policy/.+$", wanted = "the ARN of an IAM policy",
     help = "permissions boundary of every role that is made" },
+  { group = "Cluster", name = "imds_hop_limit", type = "integer", min = 1, max = 64,
+    default = 2, help = "network hops to a node's metadata; an overlay network needs 3" },
 
   -- ---- nodes ----
   { group = "System nodes", name = "system_type", type = "string", default = "m7i.xlarge",

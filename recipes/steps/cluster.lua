@@ -140,7 +140,8 @@ end
 local function declare_system(run, cluster, role, network, needs)
   local s = run.settings
   local template = run:declare(launch_template "system" { instance_type = s.system_type,
-    disk_gib = s.system_disk, security_groups = { cluster.security_group_id }, efa = 0 })
+    disk_gib = s.system_disk, security_groups = { cluster.security_group_id }, efa = 0,
+    hop_limit = s.imds_hop_limit })
   return run:declare(node_group "system" {
     cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = network.private_ids,
     instance_type = s.system_type, count = s.system_count, disk_gib = s.system_disk,
@@ -173,7 +174,7 @@ local function declare_gpu(run, cluster, role, network, needs, place)
   local efa = run:declare(security_group "efa" { vpc_id = network.vpc_id, itself = true,
     description = "EFA: all traffic within the group" })
   local template = run:declare(launch_template(name) {
-    instance_type = s.gpu_type, disk_gib = s.gpu_disk,
+    instance_type = s.gpu_type, disk_gib = s.gpu_disk, hop_limit = s.imds_hop_limit,
     security_groups = { cluster.security_group_id, efa.id }, efa = run.facts.instance.efa,
     placement_group = place.together and place.together.group_name,
     reservation_id = or_nil(s.reservation), capacity_block = in_block,

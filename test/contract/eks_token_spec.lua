@@ -106,6 +106,26 @@ describe("the token for an EKS cluster", function ()
     refused("expired", token_of(ROLE, "us-east-2", "demo", 15 * 60 + 5))
   end)
 
+  it("is refused here when it would be too long there", function ()
+    local function with(length)
+      local session = assert(aws.session { region = "us-east-2", credentials = {
+        access_key_id = "ASIALONG", secret_access_key = "s", session_token = ("t"):rep(length) } })
+      return aws.eks_token(session, "demo")
+    end
+    local longest
+    for length = 2600, 2800 do -- the length at which ours begins to refuse
+      local token, e = with(length)
+      if not token then
+        assert.equal("RTL-AWS-009", e.code)
+        break
+      end
+      longest = secret.reveal(token)
+    end
+    assert.is_true(#longest >= 4090 and #longest <= 4096)
+    refused("got 403", longest) -- by the STS, which knows no such keys: the length was fine
+    refused("too large", longest .. "AAAAAAA")
+  end)
+
   it("is for one cluster only", function ()
     refused("got 403", token_of(ROLE, "us-east-2", "other"))
     assert.equal(WHO.ASIAROLE.arn, verified(token_of(ROLE, "us-east-2", "other"), "other").ARN)

@@ -75,6 +75,46 @@ describe("the credential chain", function ()
     assert.truthy(e.hint:find "AWS_PROFILE")
   end)
 
+  it("says of each place why it gave none", function ()
+    local function reasons()
+      local _, e = found()
+      local list = {}
+      for i, problem in ipairs(e.problems) do list[i] = problem.message:match "^%w+.*: (.*)$" end
+      return list
+    end
+    assert.same({ "AWS_ACCESS_KEY_ID is not set",
+      "no profile is chosen (AWS_PROFILE), and there is no default one",
+      "AWS_WEB_IDENTITY_TOKEN_FILE is not set",
+      "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and _FULL_URI are not set",
+      "AWS_EC2_METADATA_DISABLED is true" }, reasons())
+    file("config", "[default]\nregion = eu-west-1\n")
+    variables.AWS_WEB_IDENTITY_TOKEN_FILE = "/token"
+    variables.AWS_EC2_METADATA_DISABLED = nil
+    fake.answers = { { status = 403 } }
+    local list = reasons()
+    assert.equal("the profile default holds no keys", list[2])
+    assert.equal("AWS_ROLE_ARN is not set", list[3])
+    assert.equal("it answered 403", list[5])
+    fake.answers = { { body = "token" }, { status = 404 } }
+    assert.equal("it has no role", reasons()[5])
+  end)
+
+  it("runs a process again when its keys have little left", function ()
+    file("config", "[profile p]\ncredential_process = keys\n")
+    local runs = 0
+    undo()
+    undo = fake_aws.environment(variables, function ()
+      runs = runs + 1
+      return { status = 0, stderr = "", stdout = ('{"Version":1,"AccessKeyId":"AKIAP%d",'
+        .. '"SecretAccessKey":"p","Expiration":"2015-08-30T12:40:00Z"}'):format(runs) }
+    end)
+    local session = assert(aws.session { region = "us-east-1", profile = "p" })
+    assert.equal("AKIAP1", assert(session.credentials:get()).access_key_id) -- four minutes left
+    assert.equal("AKIAP1", assert(session.credentials:get()).access_key_id)
+    fake.now = 61
+    assert.equal("AKIAP2", assert(session.credentials:get()).access_key_id)
+  end)
+
   it("finds a profile in both files, the credentials file first", function ()
     file("config", "[profile dev]\nregion = eu-west-1\naws_access_key_id = AKIACONFIG\n"
       .. "aws_secret_access_key = c\n")

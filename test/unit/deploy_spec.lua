@@ -65,6 +65,19 @@ describe("the deploy recipe", function ()
     return keys
   end
 
+  it("gives every node the hops to its metadata that are asked for", function ()
+    for hops, options in pairs { [2] = {}, [3] = { imds_hop_limit = "3" } } do
+      local count = 0
+      for _, res in ipairs((declare(options))) do
+        if res.kind == "launch_template" then
+          assert.equal(hops, res.fields.hop_limit)
+          count = count + 1
+        end
+      end
+      assert.equal(2, count)
+    end
+  end)
+
   it("has the six steps", function ()
     local r = recipe.open(assert(load_file.find("recipes/deploy.lua")))
     local names = {}

@@ -150,20 +150,23 @@ function M.static(keys)
   return M.new(function () return creds end)
 end
 
-local function none()
+-- `tried`: array of {message}, why each place gave none.
+local function none(tried)
   return err.fail {
-    code = "RTL-CRED-002", message = "no AWS credentials found",
+    code = "RTL-CRED-002", message = "no AWS credentials found", problems = tried,
     hint = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
   }
 end
 
--- `chain`: functions → credentials | nil (not configured) | nil, err.
+-- `chain`: functions → credentials | nil, nil, why not | nil, err.
 local function first_of(chain)
-  for _, try in ipairs(chain) do
-    local creds, failure = try()
+  local tried = {}
+  for i, try in ipairs(chain) do
+    local creds, failure, why = try()
     if creds or failure then return creds, failure end
+    tried[i] = { message = why }
   end
-  return none()
+  return none(tried)
 end
 
 --- The chain. options: load = fn → profiles (rtl.aws.profile.load: the files are read for each

@@ -277,7 +277,7 @@ function session:describe()
 end
 
 -- EKS takes a token for 15 minutes after its date, whatever it says itself.
-local TOKEN_SECONDS = 900
+local TOKEN_SECONDS, TOKEN_LONGEST = 900, 4096
 
 --- eks_token(session, cluster_name) → secret "k8s-aws-v1.…", expiry (unix seconds) | nil, err
 -- A presigned GetCallerIdentity that names the cluster; nothing is sent.
@@ -292,8 +292,16 @@ function M.eks_token(of, cluster_name)
     time = clock.amz(now), expires = 60, access_key_id = creds.access_key_id,
     secret_access_key = creds.secret_access_key, session_token = creds.session_token,
   }
-  local expires = math.min(now + TOKEN_SECONDS, creds.expires or math.huge)
-  return secret.join("k8s-aws-v1.", crypto.base64url_encode(url)), expires
+  local token = secret.join("k8s-aws-v1.", crypto.base64url_encode(url))
+  if #token > TOKEN_LONGEST then
+    return err.fail {
+      code = "RTL-AWS-009",
+      message = ("the token for %s has %d bytes; EKS takes %d"):format(cluster_name, #token,
+        TOKEN_LONGEST),
+      hint = "use keys with a shorter session token (fewer session tags and policies)",
+    }
+  end
+  return token, math.min(now + TOKEN_SECONDS, creds.expires or math.huge)
 end
 
 return M

@@ -1,5 +1,5 @@
---- Where credentials come from. Each function returns credentials, nil when its place is not
--- configured, or nil and an error.
+--- Where credentials come from. Each function returns credentials; nil, nil and why not when its
+-- place is not configured; or nil and an error.
 
 local clock = require "rtl.clock"
 local err = require "rtl.err"
@@ -41,7 +41,7 @@ end
 --- AWS_ACCESS_KEY_ID and its companions. An empty variable is an unset one.
 function M.environment()
   local id, key = variable "AWS_ACCESS_KEY_ID", variable "AWS_SECRET_ACCESS_KEY"
-  if not id then return nil end
+  if not id then return nil, nil, "environment: AWS_ACCESS_KEY_ID is not set" end
   if not key then
     return err.fail { code = "RTL-CRED-003", message = "AWS_SECRET_ACCESS_KEY is not set" }
   end
@@ -207,7 +207,10 @@ end
 --- AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN.
 function M.web_identity_of_environment(options)
   local file, arn = variable "AWS_WEB_IDENTITY_TOKEN_FILE", variable "AWS_ROLE_ARN"
-  if not file or not arn then return nil end
+  if not file or not arn then
+    return nil, nil, ("web identity: %s is not set"):format(
+      file and "AWS_ROLE_ARN" or "AWS_WEB_IDENTITY_TOKEN_FILE")
+  end
   return with_web_identity(options, {
     role_arn = arn, web_identity_token_file = file,
     role_session_name = variable "AWS_ROLE_SESSION_NAME",
@@ -215,9 +218,14 @@ function M.web_identity_of_environment(options)
 end
 
 local function named_source(name)
-  if name == "Environment" then return M.environment() end
-  if name == "EcsContainer" then return M.container() end
-  if name == "Ec2InstanceMetadata" then return M.instance() end
+  local place = name == "Environment" and M.environment or name == "EcsContainer" and M.container
+    or name == "Ec2InstanceMetadata" and M.instance
+  if place then
+    local creds, failure, why = place()
+    if creds or failure then return creds, failure end
+    return err.fail { code = "RTL-CRED-006",
+      message = ("credential_source %s holds no keys (%s)"):format(name, why) }
+  end
   return err.fail {
     code = "RTL-CRED-006", message = "credential_source '" .. name .. "' is not known"
       .. nearest.hint(name, { "Environment", "EcsContainer", "Ec2InstanceMetadata" }),
@@ -333,7 +341,10 @@ function M.profile(options)
     local usable = profile and (profile.role_arn or profile.aws_access_key_id
       or profile.credential_process or profile.sso_account_id or profile.sso_role_name
       or profile.login_session)
-    if not usable then return nil end
+    if not usable then
+      return nil, nil, ("files: %s"):format(profile and "the profile default holds no keys"
+        or "no profile is chosen (AWS_PROFILE), and there is no default one")
+    end
   end
   return resolve(options, options.profile, {})
 end
@@ -367,15 +378,15 @@ local function container_token()
   return token and secret.new(token)
 end
 
--- A local service that hands out keys: no proxy, short patience.
-local function ask(request)
+-- A local service that hands out keys (`who`): no proxy, short patience.
+local function ask(who, request)
   request.proxy, request.timeout, request.connect_timeout = false, 2, 1
   local res, failure = wire.request(request)
   if not res then return nil, failure end
   if res.status ~= 200 then
     return err.fail {
       code = "RTL-CRED-009", status = res.status,
-      message = "the credentials service answered " .. res.status,
+      message = ("%s answered %d"):format(who, res.status),
     }
   end
   return res.body
@@ -392,7 +403,10 @@ end
 --- The container's endpoint (ECS, EKS Pod Identity).
 function M.container()
   local url, failure = container_url()
-  if not url then return nil, failure end
+  if not url then
+    return nil, failure,
+      "container: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and _FULL_URI are not set"
+  end
   local token
   token, failure = container_token()
   if failure then return nil, failure end
@@ -400,16 +414,19 @@ function M.container()
     return err.fail { code = "RTL-CRED-009", message = "the authorization token holds a line end" }
   end
   local body
-  body, failure = ask {
+  body, failure = ask("the container's credentials service", {
     url = url, headers = token and { Authorization = token } or {}, secret_body = true,
-  }
+  })
   if not body then return nil, failure end
   return document_of(body, "Token", "container")
 end
 
--- No answer: nobody is there, or one is there whose answer may not travel as far as a container.
-local function silent_metadata(refused)
-  if refused.code ~= "RTL-NET-006" and refused.code ~= "RTL-NET-007" then return nil end
+-- No token: nobody is there, or one is there whose answer may not travel as far as a container.
+local function silent_metadata(base, refused)
+  if refused.code ~= "RTL-NET-006" and refused.code ~= "RTL-NET-007" then
+    return nil, nil, ("instance: no token from the metadata at %s: %s"):format(base,
+      refused.message)
+  end
   return err.fail {
     code = "RTL-CRED-011", cause = refused,
     message = "instance metadata takes calls but sends no answer",
@@ -424,35 +441,37 @@ local function metadata_base()
   return mode and mode:lower() == "ipv6" and "http://[fd00:ec2::254]" or "http://169.254.169.254"
 end
 
--- What the instance knows under `path`: a function that asks, or nil when nobody is there.
+-- What the instance knows under `path`: a function that asks, or nil, nil and why not, or nil, err.
 local function metadata()
-  if (variable "AWS_EC2_METADATA_DISABLED" or ""):lower() == "true" then return nil end
+  if (variable "AWS_EC2_METADATA_DISABLED" or ""):lower() == "true" then
+    return nil, nil, "instance: AWS_EC2_METADATA_DISABLED is true"
+  end
   local base = metadata_base()
-  local token, refused = ask {
+  local token, refused = ask("it", {
     method = "PUT", url = base .. "/latest/api/token", secret_body = true,
     headers = { ["x-aws-ec2-metadata-token-ttl-seconds"] = "21600" },
-  }
-  if not token then return silent_metadata(refused) end
+  })
+  if not token then return silent_metadata(base, refused) end
   return function (path, is_secret)
-    return ask {
+    return ask("instance metadata", {
       url = base .. "/latest/meta-data/" .. path, secret_body = is_secret,
       headers = { ["x-aws-ec2-metadata-token"] = token },
-    }
+    })
   end
 end
 
 --- Instance metadata, version 2. Not configured when nothing answers at its address.
 function M.instance()
-  local look, failure = metadata()
-  if not look then return nil, failure end
+  local look, failure, why = metadata()
+  if not look then return nil, failure, why end
   local role
   role, failure = look "iam/security-credentials/"
   if not role then
-    if failure.status == 404 then return nil end -- the instance has no role
+    if failure.status == 404 then return nil, nil, "instance: it has no role" end
     return nil, failure
   end
   role = role:match "^%S+"
-  if not role then return nil end
+  if not role then return nil, nil, "instance: it has no role" end
   local body
   body, failure = look("iam/security-credentials/" .. role, true)
   if not body then return nil, failure end

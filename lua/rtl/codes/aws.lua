@@ -44,4 +44,9 @@ return {
     next = "Unset AWS_USE_FIPS_ENDPOINT or AWS_USE_DUALSTACK_ENDPOINT (or the profile's settings), "
       .. "or name the endpoint with AWS_ENDPOINT_URL_<SERVICE>.",
   },
+  ["RTL-AWS-009"] = {
+    title = "The token for an EKS cluster is too long",
+    cause = "It holds the session token of the keys, and EKS takes 4096 bytes in all.",
+    next = "Use keys with a shorter session token: fewer session tags and policies.",
+  },
 }

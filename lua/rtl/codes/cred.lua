@@ -7,7 +7,8 @@ return {
   },
   ["RTL-CRED-002"] = {
     title = "No AWS credentials found",
-    cause = "Environment, profile, web identity, container and instance metadata hold none.",
+    cause = "Environment, profile, web identity, container and instance metadata hold none. The "
+      .. "error says of each why.",
     next = "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
   },
   ["RTL-CRED-003"] = {
@@ -61,8 +62,8 @@ return {
     next = "Log in to the account where the run began, then run the same command again.",
   },
   ["RTL-CRED-009"] = {
-    title = "The container's credentials service can't be used",
+    title = "The credentials service of the container or instance can't be used",
     cause = "Its address is not local or https, its token is broken, or it refused.",
-    next = "Check the AWS_CONTAINER_* variables of the container.",
+    next = "Check the AWS_CONTAINER_* variables; on an instance, its metadata options and role.",
   },
 }
