@@ -322,6 +322,17 @@ describe("the choice of a zone", function ()
     assert.equal("use2-az3", choice.gpu.zone_id)
   end)
 
+  it("is the same for a run that died after the other zone's subnet was made", function ()
+    local fresh = choose()
+    local died = choose {
+      ["ec2:describe_subnets"] = { { SubnetId = "s-1", AvailabilityZoneId = "use2-az3",
+        Tags = { { Key = "rtl:resource", Value = "subnet/public-use2-az3" } } } },
+      ["ec2:describe_nat_gateways"] = {}, ["eks:list_nodegroups"] = {},
+    }
+    assert.same(ids(fresh.network), ids(died.network))
+    assert.equal(fresh.gpu.zone_id, died.gpu.zone_id)
+  end)
+
   it("is the user's zone, by id or name", function ()
     assert.equal("use2-az3", choose({}, { zone = "us-east-2c" }).gpu.zone_id)
     assert.equal("use2-az3", choose({}, { zone = "use2-az3" }).gpu.zone_id)

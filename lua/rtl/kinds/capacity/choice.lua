@@ -93,7 +93,18 @@ local function pick_gpu(region_zones, options, state)
     or first_zone(region_zones, free)
 end
 
--- Two zones for the control plane: those that stand, else the GPU's and the next good one.
+-- Whether the GPUs' zone can be the first of the two: no NAT gateway stands elsewhere, and
+-- no two other zones do.
+local function may_lead(gpu, state)
+  local others = 0
+  for _, subnet in ipairs(state.subnets) do
+    if subnet.AvailabilityZoneId ~= gpu.zone_id then others = others + 1 end
+  end
+  return not state.nat and others < 2
+end
+
+-- Two zones for the control plane: those that stand, else the GPU's and the next good one. A run
+-- that died before the GPUs' subnet was made goes on with the same two in the same order.
 local function pick_network(region_zones, gpu, state)
   local network = {}
   local function add(zone)
@@ -103,6 +114,7 @@ local function pick_network(region_zones, gpu, state)
     if zone and #network < 2 then network[#network + 1] = zone end
   end
   add(state.by_id[state.nat or ""])
+  if may_lead(gpu, state) then add(gpu) end
   for _, zone in ipairs(region_zones) do
     if state.subnets[zone.zone_id] then add(zone) end
   end
