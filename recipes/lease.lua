@@ -58,7 +58,6 @@ end
 local function move(run, found, at)
   local moved, failure = lease.move(run.ctx, found, at)
   if not moved then error(failure, 0) end
-  assert(run.ctx.ledger:note("lease", { ends = clock.iso(at) }))
 end
 
 local ACTIONS = {}

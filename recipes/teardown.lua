@@ -10,6 +10,7 @@
 
 local plan = require "rtl.plan"
 local pricing = require "rtl.kinds.pricing"
+local receipt = require "rtl.recipe.receipt"
 local report = require "rtl.recipe.report"
 local text = require "rtl.recipe.text"
 
@@ -68,6 +69,7 @@ local function end_lines(run, result)
     add(lines, rows(result.kept, "="))
   end
   lines[#lines + 1] = ("Removed  %s"):format(text.count(#result.removed, "thing"))
+  add(lines, receipt.lines(receipt.of(run)))
   report.world(lines)
   return lines
 end

@@ -37,7 +37,7 @@ end
 -- Told once, at the shape of a kind (rtl.plan.kind), and not again in each.
 local KIND_SHAPE = {}
 for name in ([[
-  known read diff replace_when create update delete cost find find_inside carrier users lease
+  known read diff replace_when create update delete cost find find_inside carrier users lease used
 ]]):gmatch("%S+") do KIND_SHAPE[name] = true end
 
 -- Tables of simulated programs by the name that a shell calls them, and data.

@@ -149,7 +149,8 @@ local IDLE = 900 -- seconds that a hold usually waits for its nodes: a cluster c
 local function cost(ctx, _, f)
   local price, source = pricing.of(ctx, f.instance_type)
   if not price then return { unknown = true, what = "the idle hold" } end
-  return { once = price * f.count * IDLE / 3600, what = "the idle hold", source = source }
+  return { once = price * f.count * IDLE / 3600, what = "the idle hold", source = source,
+    hold = price * f.count, units = f.count }
 end
 
 local function lease(res)

@@ -10,6 +10,7 @@
 -- carries the zone id. A failure for capacity has err.replan: the next zone may have some.
 
 local array = require "rtl.array"
+local clock = require "rtl.clock"
 local compare = require "rtl.plan.compare"
 local err = require "rtl.err"
 local instances = require "rtl.kinds.instances"
@@ -280,6 +281,31 @@ local function hourly(ctx, instance_type, count)
   return price and price * count, source
 end
 
+-- When an instance began to end: "User initiated (2026-12-01 10:00:00 GMT)".
+local function end_of(instance)
+  local day, time = (instance.StateTransitionReason or ""):match("%((%S+) (%S+) GMT%)")
+  return day and clock.parse_iso(day .. "T" .. time .. "Z") or nil
+end
+
+local ENDING = { ["shutting-down"] = true, terminated = true, stopping = true, stopped = true }
+
+-- The instances of the group, from launch to the beginning of their end; what has ended stays
+-- visible for about an hour.
+local function used(ctx, item)
+  local list = ctx:aws("ec2"):all("describe_instances", { Filters = {
+    support.filter("tag:eks:cluster-name", item.outputs.cluster),
+    support.filter("tag:eks:nodegroup-name", item.id) } })
+  local spans = {}
+  for _, reservation in ipairs(list or {}) do
+    for _, one in ipairs(reservation.Instances or { reservation }) do
+      local ending = ENDING[(one.State or {}).Name]
+      spans[#spans + 1] = one.LaunchTime and { id = one.InstanceId, since = one.LaunchTime,
+        till = ending and end_of(one) or nil, within = one.CapacityReservationId } or nil
+    end
+  end
+  return list and { spans = spans }
+end
+
 -- Instances with their disks. A capacity block was paid when it was bought.
 local function cost(ctx, _, f)
   local what = ("%d × %s"):format(f.count, f.instance_type)
@@ -347,6 +373,7 @@ return kind.define {
     "nat_gateway", "route_table", "placement_group", "capacity_reservation", "schedule_group" },
   cost = cost,
   lease = lease,
+  used = used,
   find_inside = find_inside,
   -- EKS tries a launch from the template with the caller's rights; the template says the rest.
   actions = {

@@ -191,8 +191,32 @@ end
 local function cost(ctx, _, f)
   if not ctx.aws_of then return nil end
   local price, source = pricing.of(ctx, "nat_gateway_gb")
-  return { once = (f.workers + 1) * prices.image_gb * price, what = "image pulls",
-    source = source }
+  return { once = (f.workers + 1) * prices.image_gb * price, each = price, source = source,
+    what = "image pulls" }
+end
+
+-- Layers of the region's own registry come by the S3 endpoint, and some images with the machine.
+local function crosses_nat(name)
+  return not name:find("%.dkr%.ecr%.") and not name:find("^localhost/")
+end
+
+-- The images that the nodes have, as they went through the NAT gateway; nodes report their packed
+-- size.
+local function used(ctx)
+  local client = ctx.aws_of and ctx:k8s()
+  local list = client and client:list("Node", {})
+  if not list then return nil end
+  local parts = {}
+  for _, node in ipairs(list.items) do
+    for _, image in ipairs(node.status.images or {}) do
+      local name = image.names and image.names[1] or "?"
+      if crosses_nat(name) then
+        parts[#parts + 1] = { id = node.metadata.name .. " " .. name,
+          count = (image.sizeBytes or 0) / 1e9 }
+      end
+    end
+  end
+  return { counted = parts }
 end
 
 return kind.define {
@@ -207,6 +231,7 @@ return kind.define {
   create = create,
   delete = delete,
   cost = cost,
+  used = used,
   tokened = true,
   ready = { wait = wait, usual = 240, delete_usual = 30 },
   depends = { "namespace", "helm_release", "node_group", "eks_cluster", "kubernetes_object" },

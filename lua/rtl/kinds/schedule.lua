@@ -74,10 +74,22 @@ local function role_not_seen(failure)
   return failure.code == "ValidationException" and failure.message:find("assume", 1, true) ~= nil
 end
 
-local function send(ctx, res, op, params)
-  return support.insist(ctx, res, UNTIL_USABLE, role_not_seen, function ()
+-- Notes in the ledger when the lease ends, for the receipt (rtl.plan.meter): nobody may be there
+-- to see it.
+local function note_end(ctx, ends)
+  local notes = ctx.ledger and ctx.ledger:notes "lease" or {}
+  if not ctx.ledger or notes[1] and notes[#notes].ends == ends then return true end
+  return ctx.ledger:note("lease", { ends = ends })
+end
+
+local function send(ctx, res, op, spec, token)
+  local params = body(ctx, spec)
+  params.ClientToken = token
+  local answer, failure = support.insist(ctx, res, UNTIL_USABLE, role_not_seen, function ()
     return ctx:aws("scheduler"):call(op, params)
   end)
+  if not answer then return nil, failure end
+  return note_end(ctx, clock.iso(params.StartDate - spec.delay))
 end
 
 local function wanted(res, f, live)
@@ -87,10 +99,8 @@ local function wanted(res, f, live)
 end
 
 local function create(ctx, res, f, token)
-  local params = body(ctx, wanted(res, f))
-  params.ClientToken = token
-  local answer, failure = send(ctx, res, "create_schedule", params)
-  if not answer then return nil, failure end
+  local done, failure = send(ctx, res, "create_schedule", wanted(res, f), token)
+  if not done then return nil, failure end
   return { id = res.name, schedule_name = res.name, group = f.group }
 end
 
@@ -114,16 +124,13 @@ end
 --- Puts a changed schedule in place of the standing one `live` (as live_of gives it). `fields`:
 -- what changes of input, starts, asked. Returns true | nil, err.
 local function change(ctx, res, live, fields)
-  local spec = { group = live.group, name = live.schedule_name, action = live.action,
-    input = fields.input or live.input, role_arn = live.role_arn,
-    starts = fields.starts or live.starts, delay = live.delay, asked = fields.asked or live.asked }
-  local answer, failure = send(ctx, res, "update_schedule", body(ctx, spec))
-  return answer and true, failure
+  return send(ctx, res, "update_schedule", { group = live.group, name = live.schedule_name,
+    action = live.action, input = fields.input or live.input, role_arn = live.role_arn,
+    starts = fields.starts or live.starts, delay = live.delay, asked = fields.asked or live.asked })
 end
 
 local function update(ctx, res, f, live)
-  local answer, failure = send(ctx, res, "update_schedule", body(ctx, wanted(res, f, live)))
-  return answer and true, failure
+  return send(ctx, res, "update_schedule", wanted(res, f, live))
 end
 
 local function delete(ctx, item)

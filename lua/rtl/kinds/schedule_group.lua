@@ -60,6 +60,7 @@ local function delete(ctx, item)
     return scheduler:delete_schedule_group { Name = item.id }
   end)
   if not done then return nil, failure end
+  if ctx.ledger then ctx.ledger:note "lease" end -- it ends nothing from now on
   return support.wait({ ctx = ctx, res = item, every = 5, limit = 600, what = "deleted" },
     function ()
       local group, refused = support.absent_if_missing(

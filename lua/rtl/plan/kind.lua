@@ -25,7 +25,13 @@
 --   lease(res)              how a lease ends what bills: { action = "eks:deleteNodegroup", input =
 --                           {…}, delay = s after the lease's end, resource = end of an ARN, late =
 --                           true when the input is known only once it is made }
---   cost(ctx, res, f)       gives { hourly = usd, what = text } | nil
+--   cost(ctx, res, f)       gives { hourly = usd, once = usd, what, source (texts), units = how
+--                           many things share hourly, begun_hours = hours count in full, hold = usd
+--                           an hour for what no other thing is billed for, each = usd of one of
+--                           what `once` counts } | nil
+--   used(ctx, item)         what of that was really used: { spans = {{id, since, till, within}}
+--                           (of units, unix seconds; within: id of the hold), counted = {{id,
+--                           count}} (of `each`) } | nil
 --   actions, depends        what it needs of IAM (rtl.plan.policy); kinds that must outlive it
 --   strays                  only found by a teardown, never declared
 --   find(ctx), find_inside(ctx, found)

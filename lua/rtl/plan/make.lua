@@ -3,8 +3,10 @@
 -- before anything new.
 
 local clock = require "rtl.clock"
+local cost = require "rtl.plan.cost"
 local crypto = require "rtl.native.crypto"
 local err = require "rtl.err"
+local meter = require "rtl.plan.meter"
 local row_of = require "rtl.plan.row"
 local task = require "rtl.task"
 
@@ -55,10 +57,19 @@ local function settle(ctx, res, fields, age)
   end
 end
 
+-- How long after a lease's end it is gone, if one ends it.
+local function ends_after(res)
+  local how = res.kind.lease and not res.given and res.kind.lease(res)
+  return how and how.delay + (res.kind.ready.delete_usual or 0) or nil
+end
+
+-- With what it costs, so that the receipt outlives the thing and the price list.
 local function begin(ctx, row, token)
   local res = row.resource
+  local price = cost.of_resource(ctx, res)
   return record(ctx, { event = "intent", key = res.key, kind = res.kind_name, name = res.name,
-    token = token, deps = row.needs })
+    token = token, deps = row.needs, cost = price and not price.unknown and price or nil,
+    ends_after = ends_after(res) })
 end
 
 local function outcome(ctx, res, live)
@@ -188,8 +199,10 @@ function M.delete(ctx, item)
   local written, why = record(ctx, { event = "deleting", key = item.key, kind = item.kind_name,
     name = item.name, id = item.id })
   if not written then return nil, why end
+  meter.note_item(ctx, item)
   local gone, failure = item.kind.delete(ctx, item)
   if not gone then return nil, failure end
+  meter.note_item(ctx, item)
   return M.gone(ctx, item)
 end
 

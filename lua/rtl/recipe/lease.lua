@@ -10,6 +10,7 @@ local cost = require "rtl.plan.cost"
 local err = require "rtl.err"
 local iam_role = require "rtl.kinds.iam_role"
 local lease = require "rtl.kinds.lease"
+local receipt = require "rtl.recipe.receipt"
 local ref = require "rtl.ref"
 local schedule = require "rtl.kinds.schedule"
 local schedule_group = require "rtl.kinds.schedule_group"
@@ -37,6 +38,7 @@ function M.preflight(run)
   local standing, failure = lease.read(run.ctx)
   if failure then error(failure, 0) end
   run.facts.standing_lease, run.facts.lease_from = standing, clock.utc()
+  run.facts.spent = receipt.of(run)
   if s.down_after > 0 and s.down_after < SHORTEST then
     run:fail { code = "RTL-LEASE-002", exit = "usage",
       message = ("--down-after %s is less than %s"):format(value.show_duration(s.down_after),
@@ -72,6 +74,18 @@ local function tail_of(run, things)
   return sum
 end
 
+-- What it has cost by now, and what is still to be paid once.
+local function spent_of(run, rate)
+  local paid, receipt_so_far, to_pay = {}, run.facts.spent, 0.0
+  for _, line in ipairs(receipt_so_far and receipt_so_far.lines or {}) do
+    if not line.till then paid[line.key] = true end
+  end
+  for _, line in ipairs(rate.lines) do
+    if not paid[line.resource] then to_pay = to_pay + line.once end
+  end
+  return next(paid) and receipt_so_far.total or 0.0, to_pay
+end
+
 -- The time at which the deployment will have cost `max_cost`, things on their way out included.
 local function time_of_cost(run, things, now)
   local rate = cost.of_resources(run.ctx, run.graph.list)
@@ -80,13 +94,14 @@ local function time_of_cost(run, things, now)
       .. table.concat(rate.unknown, ", ") .. ": when --max-cost is reached can't be reckoned",
       hint = "Say --down-after instead" }
   end
-  local left = run.settings.max_cost - rate.once - tail_of(run, things)
+  local spent, to_pay = spent_of(run, rate)
+  local left = run.settings.max_cost - spent - to_pay - tail_of(run, things)
   local seconds = rate.hourly > 0 and left / rate.hourly * 3600 or math.huge
   if seconds < SHORTEST then
     run:fail { code = "RTL-LEASE-002", exit = "usage",
-      message = ("--max-cost %.2f is spent %s after the start, at %s/h and %s for image pulls")
-        :format(run.settings.max_cost, text.about(math.max(0, seconds)), text.money(rate.hourly),
-          text.money(rate.once)) }
+      message = ("--max-cost %.2f is spent in %s, at %s/h, with %s spent already and %s to be paid "
+        .. "once"):format(run.settings.max_cost, text.about(math.max(0, seconds)),
+        text.money(rate.hourly), text.money(spent), text.money(to_pay)) }
   end
   return now + seconds
 end

@@ -7,6 +7,7 @@
 local err = require "rtl.err"
 local failure = require "rtl.recipe.failure"
 local last = require "rtl.recipe.last"
+local meter = require "rtl.plan.meter"
 local nearest = require "rtl.nearest"
 local plan = require "rtl.plan"
 local report = require "rtl.recipe.report"
@@ -344,7 +345,8 @@ function M.run(run)
   local _ <close> = setmetatable({}, { __close = function () leave(run) end })
   run.plan = carry_out(run, p)
   run.carried_out = true
-  run:emit { type = "text", lines = report.ending(run, run.plan) }
+  meter.note(run.ctx, run:all_kinds())
+  run:emit { type = "text", lines = report.ending(run) }
   return run.outcome.exit or run.outcome.verdict and run.outcome.verdict.exit or "done"
 end
 
@@ -368,7 +370,7 @@ end
 --- What is said when a run stopped before its end: what it cost, how to go on, how to remove it.
 function M.stopped(run)
   if not rawget(run, "plan") then return end
-  local lines = report.ending(run, run.plan)
+  local lines = report.ending(run)
   table.insert(lines, 2, ("Go on    %s (the same command again)"):format(
     report.command(run, run.recipe.file.path, true)))
   if run.outcome.running then

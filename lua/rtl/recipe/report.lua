@@ -1,7 +1,8 @@
 --- What a plan and the end of a run look like.
 
 local array = require "rtl.array"
-local clock = require "rtl.clock"
+local lease = require "rtl.recipe.lease"
+local receipt = require "rtl.recipe.receipt"
 local settings = require "rtl.recipe.settings"
 local text = require "rtl.recipe.text"
 local wire = require "rtl.wire"
@@ -182,18 +183,6 @@ end
 
 -- ---- the end ----
 
--- What the deployment has cost: each resource's price since its intent was written.
-local function so_far(run, plan)
-  local state = run.ctx.ledger and run.ctx.ledger:state() or {}
-  local now, total = clock.utc(), 0.0
-  for _, line in ipairs(plan.cost and plan.cost.lines or {}) do
-    local entry = state[line.resource]
-    local since = entry and entry.state == "made" and clock.parse_iso(entry.at or "")
-    if since then total = total + line.once + line.hourly * math.max(0, now - since) / 3600 end
-  end
-  return total
-end
-
 local NAMING = { name = true, region = true, kubeconfig = true, context = true, namespace = true,
   use_cluster = true, profile = true }
 
@@ -252,18 +241,20 @@ function M.world(lines, whole)
 end
 
 --- The last screen of a run that has a plan: verdict, job, cost so far, what removes it all.
-function M.ending(run, plan)
+function M.ending(run)
   local lines, outcome = { ("─"):rep(WIDTH) }, run.outcome
   if outcome.verdict then
     local verdict = M.verdict(outcome.verdict)
     table.move(verdict, 1, #verdict, #lines + 1, lines)
   end
   if outcome.job then labelled(lines, "Job", { M.job(outcome.job) }) end
-  if plan and plan.cost and plan.cost.hourly > 0 then
-    outcome.cost = so_far(run, plan)
-    labelled(lines, "Cost", { ("%s so far · %s/h until it is removed"):format(
-      text.money(outcome.cost), text.money(plan.cost.hourly)) })
+  local cost = receipt.of(run)
+  local told = cost and receipt.line(cost)
+  if told then
+    outcome.cost = cost.total
+    labelled(lines, "Cost", { told })
   end
+  lines[#lines + 1] = lease.line(run)
   labelled(lines, "Record", { run.record.dir })
   labelled(lines, "Remove", { M.command(run, "recipes/teardown.lua") })
   M.world(lines, true)

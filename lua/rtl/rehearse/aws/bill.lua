@@ -46,8 +46,8 @@ end
 
 function LINES.instances(region, one, now)
   local item = one.item
-  local to = item.stopped_at or now
-  return "instance", item.InstanceId, math.max(60 / 3600, hours(one.from, to)),
+  local to = item.stopped_at and item.stopped_at // 1 or now
+  return "instance", item.InstanceId, math.max(60 / 3600, hours(item.LaunchTime, to)),
     price_list.instance(region.name, item.InstanceType) or 0
 end
 

@@ -1,0 +1,58 @@
+--- What a deployment has cost, for people: the line of a last screen, and the receipt.
+
+local clock = require "rtl.clock"
+local meter = require "rtl.plan.meter"
+local text = require "rtl.recipe.text"
+
+local M = {}
+
+--- The receipt (rtl.plan.meter) of the run's ledger until now; nil where there is no ledger.
+-- `look`: first ask what is in use, without writing it down.
+function M.of(run, look)
+  local ledger = run.ctx.ledger
+  if not ledger then return nil end
+  return meter.receipt(ledger.records, { now = clock.utc(),
+    more = look and meter.look(run.ctx, run:all_kinds()) or nil })
+end
+
+local function about(flag)
+  return flag and "about " or ""
+end
+
+--- One line: what it has cost so far and goes on to cost; nil for a receipt without lines.
+function M.line(receipt)
+  if #receipt.lines == 0 then return nil end
+  local cost = about(receipt.about) .. text.money(receipt.total)
+  if receipt.hourly == 0 then return cost .. " in all" end
+  return ("%s so far · %s/h until it is removed"):format(cost, text.money(receipt.hourly))
+end
+
+local function quantity(line)
+  if line.hourly == 0 then return "" end
+  return ("%.2f h × $%.4g"):format(line.hours, line.hourly)
+end
+
+local function row_of(line)
+  local stood = line.till and text.elapsed(line.till - line.from) or "stands"
+  return { line.key, line.what, stood, quantity(line),
+    line.once > 0 and ("$%.2f once"):format(line.once) or "",
+    about(line.about) .. text.money(line.amount) }
+end
+
+--- The receipt as lines: each part with what it is, how long it stood, hours and price, amount; the
+-- sum; the sources of the prices.
+function M.lines(receipt)
+  if #receipt.lines == 0 then return { "Receipt  nothing that costs was made from here" } end
+  local rows = {}
+  for i, line in ipairs(receipt.lines) do rows[i] = row_of(line) end
+  local lines = text.columns(rows, "  ")
+  table.insert(lines, 1, "Receipt  " .. M.line(receipt))
+  for _, source in ipairs(receipt.sources) do lines[#lines + 1] = "  prices: " .. source end
+  if receipt.earlier.count > 0 then
+    lines[#lines + 1] = ("  before it: %s, of deployments of this name that are gone"):format(
+      text.money(receipt.earlier.total))
+  end
+  return lines
+end
+
+return M
