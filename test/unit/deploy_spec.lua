@@ -69,7 +69,7 @@ describe("the deploy recipe", function ()
     for hops, options in pairs { [2] = {}, [3] = { imds_hop_limit = "3" } } do
       local count = 0
       for _, res in ipairs((declare(options))) do
-        if res.kind == "launch_template" then
+        if res.key:find "^launch_template/" then
           assert.equal(hops, res.fields.hop_limit)
           count = count + 1
         end
