@@ -361,6 +361,7 @@ describe("an AWS client", function ()
       { RoleArn = "arn:aws:iam::123456789012:role/r", RoleSessionName = "ss" })))
     assert.same({ 60, 10, 300 }, (asked("ec2", "create_subnet", { VpcId = "v" })))
     assert.same({ 20, 10 }, (asked("s3", "get_object", { Bucket = "b", Key = "k" })))
+    assert.same({ 60, 10 }, (asked("s3", "put_object", { Bucket = "b", Key = "k", Body = "x" })))
     assert.same({ 2, 1, 300 },
       (asked("ec2", "describe_vpcs", {}, { timeouts = { reads = 2, connect = 1 } })))
   end)

@@ -280,6 +280,9 @@ describe("a failure", function ()
     end
     assert.equal("usage", name { code = "RTL-SET-001" })
     assert.equal("usage", name { code = "RTL-CLI-006" })
+    for _, code in ipairs { "RTL-AWS-001", "RTL-AWS-002", "RTL-AWS-007", "RTL-AWS-008" } do
+      assert.equal("usage", name { code = code }) -- the environment's, the profile's or an option
+    end
     assert.equal("refused", name { code = "RTL-CLI-007" })
     assert.equal("failed", name { code = "RTL-CLI-012" })
     assert.equal("refused", name { code = "X", exit = "refused" })

@@ -81,10 +81,18 @@ local function is_quick(op)
   return op.reads or op.service.name == "sts"
 end
 
--- Data that a caller asked for as it is stored, of any size.
+local function is_blob(shape, payload)
+  return payload ~= nil and shape.by_name[payload].shape.kind == "blob"
+end
+
+-- Whether it gives data as it is stored, of any size.
 local function is_data(op)
-  local payload = op.output_payload and op.output.by_name[op.output_payload]
-  return payload ~= nil and payload.shape.kind == "blob"
+  return is_blob(op.output, op.output_payload)
+end
+
+-- Whether its bytes may take any time, either way.
+local function is_bulky(op)
+  return is_data(op) or is_blob(op.input, op.payload)
 end
 
 local function host_of(url)
@@ -112,7 +120,7 @@ local function exchange(self, call, creds)
     method = request.method, url = call.url, body = request.body, once = call.once,
     headers = sign(self, op, request, call.url, creds), secret_body = op.secrets ~= nil,
     tls = self.tls, gzip = not is_data(op), stream = call.stream, idle = silence,
-    timeout = not is_data(op) and self.timeouts.all or nil,
+    timeout = not is_bulky(op) and self.timeouts.all or nil,
     connect_timeout = self.timeouts.connect,
     max_body = not is_data(op) and protocol.largest(op) or nil,
   }

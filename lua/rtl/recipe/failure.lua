@@ -12,7 +12,9 @@ local NOT_USAGE = {
   ["RTL-CLI-015"] = "failed",
 }
 -- Of other areas, what a setting or an argument was wrong for.
-local ALSO_USAGE = { ["RTL-AWS-001"] = true, ["RTL-AWS-002"] = true }
+local ALSO_USAGE = {
+  ["RTL-AWS-001"] = true, ["RTL-AWS-002"] = true, ["RTL-AWS-007"] = true, ["RTL-AWS-008"] = true,
+}
 
 local function text_of(raised)
   if type(raised) == "string" then return raised end
