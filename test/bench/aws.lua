@@ -154,7 +154,7 @@ local function calls()
   local fifo = BUILD .. "/bench/server.in"
   os.execute(("rm -f %s && mkfifo %s"):format(fifo, fifo))
   local server <close> = assert(io.popen(("%s %s <%s"):format(compiled "server", vpcs, fifo)))
-  local input <close> = assert(io.open(fifo, "w")) -- the server ends with it
+  local _ <close> = assert(io.open(fifo, "w")) -- the server ends with it
   local port, pid = server:read("n", "n")
   local url = "http://127.0.0.1:" .. port
   for _, at_once in ipairs { "no", "yes" } do
