@@ -12,6 +12,9 @@
 /* What an answer may run ahead of its reader. */
 enum { WINDOW = 256 * 1024 };
 
+/* Bytes of a body that are sent together with the head. */
+enum { IN_ONE = 16 * 1024 };
+
 static void post(struct rtl_http *self) {
   rtl_loop_post(rtl_loop_default(), self->token);
 }
@@ -299,14 +302,21 @@ static void on_timer(struct rtl_timer *timer) {
 #define SET(option, value) (code = code != CURLE_OK ? code : set(easy, option, value))
 #define set rtl_curl.curl_easy_setopt
 
-static CURLcode set_method(CURL *easy, const struct rtl_http_options *options) {
+/* A body that leaves with its head, in one packet: libcurl takes a small one from memory. Larger
+ * ones it asks for, so that each piece counts as life (on_read). */
+static int in_one(const struct rtl_http_options *options) {
+  return !options->upload && options->body.size > 0 && options->body.size <= IN_ONE;
+}
+
+static CURLcode set_method(CURL *easy, const struct rtl_http *self,
+                           const struct rtl_http_options *options) {
   CURLcode code = CURLE_OK;
   int empty_post = strcmp(options->method, "POST") == 0 || strcmp(options->method, "PUT") == 0 ||
                    strcmp(options->method, "PATCH") == 0;
   if (options->has_body || empty_post) {
     int64_t size = options->upload ? options->length : (int64_t)options->body.size;
     SET(CURLOPT_POST, 1L);
-    SET(CURLOPT_POSTFIELDS, NULL);
+    SET(CURLOPT_POSTFIELDS, in_one(options) ? self->whole.bytes : NULL);
     SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
   } else if (strcmp(options->method, "HEAD") == 0) {
     SET(CURLOPT_NOBODY, 1L);
@@ -373,7 +383,7 @@ static CURLcode start(struct rtl_http *self, const struct rtl_http_options *opti
   if (easy == NULL) {
     return code;
   }
-  code = set_method(easy, options);
+  code = set_method(easy, self, options);
   code = code != CURLE_OK ? code : set_callbacks(easy, self);
   self->transfer.easy = easy;
   return rtl_transfer_start(&self->transfer) == 0 ? code : CURLE_OUT_OF_MEMORY;
