@@ -93,9 +93,22 @@ local function roots_of(tls)
   return wanted and wanted ~= "" and wanted or system_roots()
 end
 
+-- The parts of a URL, kept for the next request: it mostly goes to the same one.
+local known = {}
+
+local function origin_of(url)
+  if secret.is(url) then return http.origin(url) end
+  if known.url ~= url then
+    local scheme, host, port = http.origin(url)
+    if scheme == nil then return nil, host, port end
+    known = { url = url, scheme = scheme, host = host, port = port }
+  end
+  return known.scheme, known.host, known.port
+end
+
 -- The flat options of http.start and http.connect that say where to and how.
 local function route(req)
-  local scheme, host, port = http.origin(req.url)
+  local scheme, host, port = origin_of(req.url)
   if scheme == nil then return nil, host or "url", port or "not a URL" end
   if scheme ~= "http" and scheme ~= "https" then
     return nil, "url", "the scheme is '" .. scheme .. "', not http or https"
@@ -177,6 +190,8 @@ end
 
 -- In time that grows with the text, also when all of it is blank.
 local function trimmed(text)
+  local first, last = text:byte(1), text:byte(-1)
+  if first and first > 32 and last > 32 then return text end
   return text:find("%S") and text:match("(%S.*%S)") or text:match("%S") or ""
 end
 
@@ -184,9 +199,10 @@ end
 -- goes on with the one before it.
 local function parse_head(lines)
   local list, reason = {}, ""
-  for line in lines:gsub("\n[ \t]+", " "):gmatch("([^\n]*)\n") do
-    local name, value = line:match("^([^:%s][^:]*):(.*)$")
-    if line:match("^HTTP/") and #list == 0 then
+  if lines:find("\n[ \t]") then lines = lines:gsub("\n[ \t]+", " ") end
+  for line in lines:gmatch("([^\n]*)\n") do
+    local name, value = line:match("^([^:%s][^:]*): ?(.*)$")
+    if line:find("^HTTP/") and #list == 0 then
       reason = line:match("^%S+ %d+ ?(.*)$") or ""
     elseif name then
       list[#list + 1] = { name, trimmed(value) }
