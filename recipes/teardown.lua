@@ -3,7 +3,8 @@
 -- Finds what to remove from the ledger, by tags, and by looking into what was made; so it also
 -- works from another machine. It never deletes what rtl did not make. Data (buckets, volumes of
 -- claims, log groups) is kept and listed with its price, unless --purge. Ends by listing the
--- account again: exit code 6 when something is left that should be gone.
+-- account again: exit code 6 when something is left that should be gone. Of several regions, each
+-- is looked into.
 --
 --   rtl recipes/teardown.lua --plan        what would be removed; changes nothing
 --   rtl recipes/teardown.lua               asks once, then removes it
@@ -74,6 +75,39 @@ local function end_lines(run, result)
   return lines
 end
 
+-- Tears down what stands in the region that the run is in; returns the name of an exit code.
+local function tear_down(run)
+  if run.options.plan then run:peek() else run:lock() end
+  pricing.load(run.ctx, { others = true,
+    types = { run.settings.gpu_type, run.settings.system_type } })
+  local t = run:reading(plan.teardown.plan, run.ctx, run:all_kinds(),
+    { purge = run.settings.purge })
+  run:emit { type = "text", lines = plan_lines(run, t) }
+  if run.options.plan then
+    return run.options.exit_code and #t.items > 0 and "changes" or "done"
+  end
+  if t.problem then error(t.problem, 0) end
+  run:begin_record()
+  if #t.items > 0 then
+    run:confirm(("Delete these %s?"):format(text.count(#t.items, "thing")))
+  end
+  run:reading(run.hold, run)
+  local result = plan.teardown.run(t, run.ctx)
+  run:emit { type = "text", lines = end_lines(run, result) }
+  run:emit { type = "teardown", region = run.region, removed = #result.removed,
+    kept = result.kept, left = result.left }
+  run:let_go()
+  return #result.left > 0 and "left" or "done"
+end
+
+-- A deployment stands in one of several regions, and this machine may not know in which.
+local function regions_of(run)
+  if not run:has_aws() or #run.settings.region == 1 then return { run.region } end
+  return run.settings.region
+end
+
+local WORSE = { done = 1, changes = 2, left = 3 }
+
 return {
   title = "Teardown of a Ray Train deployment",
   settings = { "settings" },
@@ -81,26 +115,12 @@ return {
 
   action = function (run)
     run:connect()
-    if run.options.plan then run:peek() else run:lock() end
-    pricing.load(run.ctx, { others = true,
-      types = { run.settings.gpu_type, run.settings.system_type } })
-    local t = run:reading(plan.teardown.plan, run.ctx, run:all_kinds(),
-      { purge = run.settings.purge })
-    run:emit { type = "text", lines = plan_lines(run, t) }
-    if run.options.plan then
-      run.outcome.exit = run.options.exit_code and #t.items > 0 and "changes" or "done"
-      return
+    local worst = "done"
+    for _, region in ipairs(regions_of(run)) do
+      run:use_region(region)
+      local exit = tear_down(run)
+      if WORSE[exit] > WORSE[worst] then worst = exit end
     end
-    if t.problem then error(t.problem, 0) end
-    run:begin_record()
-    if #t.items > 0 then
-      run:confirm(("Delete these %s?"):format(text.count(#t.items, "thing")))
-    end
-    run:reading(run.hold, run)
-    local result = plan.teardown.run(t, run.ctx)
-    run:emit { type = "text", lines = end_lines(run, result) }
-    run:emit { type = "teardown", removed = #result.removed, kept = result.kept,
-      left = result.left }
-    run.outcome.exit = #result.left > 0 and "left" or "done"
+    run.outcome.exit = worst
   end,
 }

@@ -26,6 +26,7 @@ local PLANS = {
   default = {},
   bucket = { "--bucket", "team-checkpoints" },
   lease = { "--down-after", "4h" },
+  held = { "--probe" },
   boundary = { "--permissions-boundary", BOUNDARY },
   everything = { "--bucket", "team-checkpoints", "--placement-group", "--purge",
     "--permissions-boundary", BOUNDARY, "--admins", "arn:aws:iam::000000009012:role/ops",

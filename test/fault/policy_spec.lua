@@ -15,8 +15,8 @@ local task = require "rtl.task"
 local SLOW = os.getenv("RTL_TEST_SLOW")
 local AT_ONCE = 2
 local DEPLOY, TEARDOWN = "recipes/deploy.lua", "recipes/teardown.lua"
-local SETTINGS = { "--down-after", "4h", "--bucket", "team-checkpoints", "--placement-group", "--permissions-boundary",
-  "arn:aws:iam::000000009012:policy/boundary", "--admins",
+local SETTINGS = { "--down-after", "4h", "--bucket", "team-checkpoints", "--placement-group",
+  "--probe", "--permissions-boundary", "arn:aws:iam::000000009012:policy/boundary", "--admins",
   "arn:aws:iam::000000009012:role/ops", "--purge" }
 
 -- What an ordinary life of a deployment does not need, and what does.
@@ -26,6 +26,7 @@ local SELDOM = {
   ["ec2:DeleteVolume"] = "a volume of a claim, with --purge",
   ["ec2:DescribeCapacityBlockOfferings"] = "types sold as blocks; the ranking does without it",
   ["ec2:GetConsoleOutput"] = "a node that does not join",
+  ["ec2:ModifyCapacityReservation"] = "a hold whose lease was extended",
   ["ec2:ModifyVpcEndpoint"] = "another private route table",
   ["ec2:ReplaceRoute"] = "a route that leads nowhere any more",
   ["ec2:ReplaceRouteTableAssociation"] = "a subnet that somebody gave another table",

@@ -263,6 +263,79 @@ describe("capacity", function ()
   end)
 end)
 
+describe("asking for quota", function ()
+  local restore
+  before_each(function () restore = toy.virtual_clock() end)
+  after_each(function () restore() end)
+
+  local SHORT = { code = "L-DB2E81BA", region = "us-west-2", ask = 96 }
+
+  local function history(...)
+    return { ["service_quotas:list_requested_service_quota_change_history_by_quota"] = { ... } }
+  end
+
+  local function request(answers_of)
+    local ctx, fake = scripted_aws.context(answers_of)
+    local value, failure = task.run(capacity.request_quota, ctx, SHORT)
+    return value, failure, fake
+  end
+
+  it("files a request for what is needed, in the region that needs it", function ()
+    local given = history { Id = "old", Status = "CASE_CLOSED" }
+    local sent, where
+    given["service_quotas:request_service_quota_increase"] = function (params, _, region)
+      sent, where = params, region
+      return { RequestedQuota = { Id = "new" } }
+    end
+    assert.same({ id = "new", value = 96, open = false }, (request(given)))
+    assert.same({ ServiceCode = "ec2", QuotaCode = "L-DB2E81BA", DesiredValue = 96.0 }, sent)
+    assert.equal("us-west-2", where)
+  end)
+
+  it("files none while one is open, also one that nobody saw", function ()
+    for _, status in ipairs { "PENDING", "CASE_OPENED" } do
+      local found = request(history { Id = "r-1", Status = status, DesiredValue = 192 })
+      assert.same({ id = "r-1", value = 192, open = true }, found)
+    end
+    local given = history()
+    given["service_quotas:request_service_quota_increase"] = function ()
+      return scripted_aws.refuse "ResourceAlreadyExistsException"
+    end
+    assert.is_true(request(given).open)
+    given["service_quotas:request_service_quota_increase"] = function ()
+      return scripted_aws.refuse "AccessDeniedException"
+    end
+    assert.equal("AccessDeniedException", select(2, request(given)).code)
+  end)
+
+  local function wait(given, limit)
+    local ctx = scripted_aws.context(given)
+    return task.run(capacity.wait_for_quota, ctx, SHORT, { id = "r-1" }, limit)
+  end
+
+  it("waits as long as it was told, and until it is granted or refused", function ()
+    local looks, status = 0, "CASE_OPENED"
+    local given = {
+      ["service_quotas:get_service_quota"] = function ()
+        looks = looks + 1
+        return { Quota = { Value = looks > 10 and 96.0 or 0.0 } }
+      end,
+      ["service_quotas:list_requested_service_quota_change_history_by_quota"] = function ()
+        return { { Id = "r-1", Status = status } }
+      end,
+    }
+    local began = clock.mono()
+    local none, failure = wait(given, 150)
+    assert.is_nil(none)
+    assert.same({ "RTL-CAP-010", "refused" }, { failure.code, failure.exit })
+    assert.matches("is asked for and not granted yet", failure.message)
+    assert.equal(150, clock.mono() - began)
+    assert.equal(96, (wait(given, 3600)))
+    looks, status = 0, "DENIED"
+    assert.matches("was not granted: DENIED", select(2, wait(given, 3600)).message)
+  end)
+end)
+
 describe("the choice of a zone", function ()
   local restore
   before_each(function () restore = toy.virtual_clock() end)

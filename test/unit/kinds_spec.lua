@@ -284,6 +284,18 @@ describe("the wait for a node group", function ()
     assert.is_nil(failure.replan)
   end)
 
+  it("goes to another zone when what falls back from a group of reservations has none", function ()
+    local _, failure = wait {
+      ["eks:describe_nodegroup"] = group(),
+      ["autoscaling:describe_scaling_activities"] = activity "InsufficientInstanceCapacity - none",
+      ["ec2:describe_launch_template_versions"] = { { LaunchTemplateData = {
+        Placement = { GroupName = "pg" }, CapacityReservationSpecification = {
+          CapacityReservationTarget = { CapacityReservationResourceGroupArn = "arn:g" } } } } },
+    }
+    assert.equal("RTL-CAP-003", failure.code)
+    assert.is_true(failure.replan)
+  end)
+
   it("names quota and need when the limit is hit", function ()
     local _, failure = wait {
       ["eks:describe_nodegroup"] = group { status = "CREATE_FAILED", resources = {},

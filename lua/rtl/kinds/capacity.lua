@@ -18,8 +18,8 @@ M.wait_for_quota = quota.wait
 M.actions = { "ec2:DescribeAvailabilityZones", "ec2:DescribeInstanceTypeOfferings",
   "ec2:DescribeInstanceTypes", "ec2:DescribeCapacityReservations", "ec2:DescribeInstances",
   "ec2:DescribeCapacityBlockOfferings", "ec2:DescribeSubnets", "ec2:DescribeNatGateways",
-  "eks:DescribeCluster", "eks:ListNodegroups", "eks:DescribeNodegroup",
-  "servicequotas:GetServiceQuota", "servicequotas:GetAWSDefaultServiceQuota" }
+  "servicequotas:GetServiceQuota", "servicequotas:GetAWSDefaultServiceQuota",
+  { "eks:DescribeCluster", on = "arn:{partition}:eks:*:{account}:cluster/{deployment}" } }
 --- What asking for more quota needs besides.
 M.quota_actions = { "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota",
   "servicequotas:RequestServiceQuotaIncrease" }

@@ -149,7 +149,7 @@ local function failed_activity(ctx, asg)
 end
 
 -- A reservation is only used by launches into its own placement group: both set and no capacity is
--- a mismatch first, and no other zone would help.
+-- a mismatch first, and no other zone would help. A group of reservations falls back to On-Demand.
 local function mismatch(ctx, res, f, failure)
   if failure.class ~= "capacity" or not f.launch_template_id then return failure end
   local list = ctx:aws("ec2"):all("describe_launch_template_versions",
@@ -158,7 +158,7 @@ local function mismatch(ctx, res, f, failure)
   local data = list and list[1] and list[1].LaunchTemplateData or {}
   local target = data.CapacityReservationSpecification
     and data.CapacityReservationSpecification.CapacityReservationTarget
-  if not (target and next(target)) then return failure end
+  if not (target and target.CapacityReservationId) then return failure end
   local group = data.Placement and data.Placement.GroupName
   if not group or group == "" then
     failure.replan = nil

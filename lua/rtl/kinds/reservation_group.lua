@@ -126,13 +126,16 @@ local function delete(ctx, item)
   end)
 end
 
+-- Only groups whose name begins as ours do are looked at: no right is needed on others'.
 local function find(ctx)
   local list, failure = groups(ctx):all("list_groups", { Filters = array { {
     Name = "configuration-type", Values = array { POOL } } } })
   if not list then return nil, failure end
   local found = {}
   for _, one in ipairs(list) do
-    local tags, refused = tags_of(ctx, one.GroupArn)
+    local named = one.GroupName:sub(1, #ctx.deployment + 1) == ctx.deployment .. "-"
+    local tags, refused
+    if named then tags, refused = tags_of(ctx, one.GroupArn) end
     if refused then return nil, refused end
     if tags and support.is_ours(ctx, tags) then
       found[#found + 1] = { id = one.GroupName, outputs = { arn = one.GroupArn },
@@ -158,10 +161,11 @@ return kind.define {
   ready = { wait = wait, usual = 3, delete_usual = 2 },
   depends = { "capacity_reservation" },
   find = find,
-  actions = { "resource-groups:ListGroups", "resource-groups:ListGroupResources",
-    "resource-groups:GetTags",
-    { "resource-groups:CreateGroup", "resource-groups:Tag", "resource-groups:GroupResources",
-      "resource-groups:DeleteGroup", on = "arn:{partition}:resource-groups:{region}:{account}:"
-        .. "group/{group_name}" },
+  actions = { "resource-groups:ListGroups",
+    { "resource-groups:GetTags", "resource-groups:ListGroupResources",
+      on = "group/{deployment}-*" },
+    { "resource-groups:CreateGroup", new = "*" }, -- takes no resource
+    { "resource-groups:GroupResources", "resource-groups:DeleteGroup", ours = "group/*" },
+    { "resource-groups:Tag", on = "group/{group_name}" },
   },
 }

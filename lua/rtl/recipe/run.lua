@@ -244,6 +244,8 @@ end
 
 --- From now on the run's events go into its record too.
 function Run:begin_record()
+  if rawget(self, "recording") then return end
+  self.recording = true
   self.bus:add(function (event) self.record:event(event) end)
 end
 
