@@ -17,6 +17,7 @@ local hold = require "rtl.recipe.hold"
 local instance_types = require "rtl.recipe.instance_types"
 local places = require "rtl.recipe.places"
 local plan = require "rtl.plan"
+local pricing = require "rtl.kinds.pricing"
 local report = require "rtl.recipe.report"
 local text = require "rtl.recipe.text"
 
@@ -57,6 +58,14 @@ local function add(lines, more)
   table.move(more, 1, #more, #lines + 1, lines)
 end
 
+local function regions_of(ranked)
+  local names = {}
+  for _, region in ipairs(ranked.regions) do
+    if not region.failure then names[#names + 1] = region.region end
+  end
+  return names
+end
+
 local function table_lines(run, ranked)
   local s, lines = run.settings, report.head(run)
   local row = instance_types.known(run, "gpu_type")
@@ -64,6 +73,7 @@ local function table_lines(run, ranked)
   lines[#lines + 1] = ("GPUs     %d × %s = %d %s"):format(s.gpu_count, s.gpu_type,
     s.gpu_count * row.gpus, row.gpu or "GPU")
   add(lines, text.columns(places.rows(ranked.zones, nil, true)))
+  lines[#lines + 1] = "  prices: " .. pricing.source(run.ctx, s.gpu_type, regions_of(ranked))
   lines[#lines + 1] = "Quota    vCPU, with what runs and is held in each region"
   add(lines, text.columns(region_rows(ranked)))
   if ranked.problem then lines[#lines + 1] = "Problem  " .. tostring(ranked.problem) end

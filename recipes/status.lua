@@ -27,6 +27,9 @@ local function resource_lines(run)
   local lines = text.columns(rows)
   table.insert(lines, 1, ("%s%s"):format(text.count(#t.items, "thing"),
     hourly > 0 and (" · %s/h"):format(text.money(hourly)) or ""))
+  if hourly > 0 then
+    lines[#lines + 1] = "prices: " .. pricing.source(run.ctx, run.settings.gpu_type)
+  end
   return lines
 end
 

@@ -50,6 +50,9 @@ local function plan_lines(run, t)
     lines[#lines + 1] = "Kept data (--purge removes it)"
     add(lines, rows(t.keep, "="))
   end
+  if hourly(t.items) + hourly(t.keep) > 0 then
+    lines[#lines + 1] = "  prices: " .. pricing.source(run.ctx, run.settings.gpu_type)
+  end
   lines[#lines + 1] = ""
   return lines
 end

@@ -81,6 +81,18 @@ local function declare(change)
   add(K.pod_identity_association "ray" { cluster = cluster.cluster_name, namespace = "ray-train",
     service_account = "ray", role_arn = pods.arn })
   add(K.placement_group "gpu" {})
+  local lease = add(K.schedule_group "lease" {})
+  local ender = add(K.iam_role "lease" { service = "scheduler.amazonaws.com",
+    conditions = { StringEquals = { ["aws:SourceAccount"] = "123456789012" } } })
+  local function ended(name, fields)
+    fields.group, fields.role_arn, fields.at = lease.group_name, ender.arn, change.at or 1900000000
+    fields.asked = change.asked or "down-after 4h"
+    return add(K.schedule(name) (fields))
+  end
+  ended("cluster", { action = "eks:deleteCluster", input = { Name = DEPLOYMENT }, delay = 600 })
+  local nat_end = ended("nat", { action = "ec2:deleteNatGateway", delay = 600 })
+  add(require "rtl.kinds.schedule_target" "nat" { group = nat_end.group,
+    schedule = nat_end.schedule_name, input = { NatGatewayId = nat.id } })
   return g
 end
 
@@ -165,6 +177,27 @@ describe("the AWS kinds against moto behind the judge", function ()
     with("run-4", function (ctx)
       return assert(plan.apply(plan.read(declare(change), ctx, { kinds = kinds }), ctx))
     end)
+    assert.same({}, not_none(read(change)))
+  end)
+
+  it("put the id of what was made into its schedule, and keep it when the time moves", function ()
+    local function schedule()
+      local answer = assert(session:client("scheduler"):get_schedule { Name = "nat",
+        GroupName = DEPLOYMENT .. "-lease" })
+      return answer.Target.Input.NatGatewayId, answer.StartDate
+    end
+    local id, starts = schedule()
+    assert.matches("^nat%-%x+$", id)
+    assert.is_true(tonumber(id:match("%x+$"), 16) ~= 0)
+    assert.equal(1900000600, starts)
+    local change = { at = 1900003600, asked = "down-after 5h" }
+    local p = read(change)
+    assert.equal("change", p:change("schedule/nat").action)
+    assert.equal("none", p:change("schedule_target/nat").action)
+    with("run-6", function (ctx)
+      return assert(plan.apply(plan.read(declare(change), ctx, { kinds = kinds }), ctx))
+    end)
+    assert.same({ id, 1900004200 }, { schedule() })
     assert.same({}, not_none(read(change)))
   end)
 

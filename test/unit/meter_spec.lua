@@ -59,6 +59,16 @@ describe("the cost so far", function ()
     end)
   end
 
+  it("has the hold until its nodes start", function ()
+    in_world("calm", function (world, play)
+      local exit, text = play("deploy", { probe = "true" })
+      assert.equal("done", exit)
+      assert.equal(cents(billed(world)), told(text, "\nCost"))
+      text = select(2, play "teardown")
+      assert.is_true(math.abs(billed(world) - tonumber(told(text, "Receipt  "))) < 0.01)
+    end)
+  end)
+
   it("goes on where a run stopped", function ()
     in_world("calm", function (world, play)
       assert.equal("done", (play("deploy", nil, { to = "cluster" })))

@@ -153,6 +153,12 @@ local function cost(ctx, _, f)
     hold = price * f.count, units = f.count }
 end
 
+-- It bills from the second in which it became active.
+local function used(ctx, item)
+  local one = by_id(ctx, item.id)
+  return one and { since = one.StartDate or one.CreateDate }
+end
+
 local function lease(res)
   return { action = "ec2:cancelCapacityReservation", input = { CapacityReservationId = res.id },
     delay = 0, late = true, resource = "capacity-reservation/*" }
@@ -184,6 +190,7 @@ return kind.define {
   depends = { "placement_group", "schedule_group" },
   cost = cost,
   lease = lease,
+  used = used,
   find = find,
   actions = {
     "ec2:DescribeCapacityReservations",

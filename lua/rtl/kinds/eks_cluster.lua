@@ -219,6 +219,11 @@ local function cost(ctx, _, f)
     what = "EKS control plane" .. (extended and ", extended support" or "") }
 end
 
+local function used(ctx, item)
+  local cluster = describe(ctx, item.id)
+  return cluster and { since = cluster.createdAt }
+end
+
 -- By then the node groups are gone; until they are, EKS refuses.
 local function lease(res)
   return { action = "eks:deleteCluster", input = { Name = res.name }, delay = 600,
@@ -257,6 +262,7 @@ return kind.define {
   ready = { wait = wait, usual = 600, delete_usual = 300 },
   depends = { "iam_role", "subnet", "security_group", "vpc", "log_group", "schedule_group" },
   lease = lease,
+  used = used,
   cost = cost,
   find = find,
   users = users,

@@ -160,6 +160,26 @@ function M.of(ctx, name, region)
   return usd, usd and prices.source .. why(book) or nil
 end
 
+--- Where the prices of `name` in these regions (default: the context's) come from, as one text.
+function M.source(ctx, name, regions)
+  local listed, at, others, seen = {}, nil, {}, {}
+  for _, region in ipairs(regions or { ctx.region }) do
+    local book = ctx.price_books and ctx.price_books[region]
+    local _, source = M.of(ctx, name, region)
+    if book and book.prices[name] then
+      listed[#listed + 1], at = region, book.at
+    elseif source and not seen[source] then
+      seen[source] = true
+      others[#others + 1] = source
+    end
+  end
+  if #listed > 0 then
+    local where = #listed <= 3 and table.concat(listed, ", ") or #listed .. " regions"
+    table.insert(others, 1, ("AWS price list of %s, read %s"):format(where, at))
+  end
+  return table.concat(others, "; ")
+end
+
 --- The price of a control plane's hour with that version of Kubernetes, and its source.
 function M.cluster(ctx, version)
   local usd, source = M.of(ctx, "eks_cluster")

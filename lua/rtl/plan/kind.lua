@@ -29,9 +29,9 @@
 --                           many things share hourly, begun_hours = hours count in full, hold = usd
 --                           an hour for what no other thing is billed for, each = usd of one of
 --                           what `once` counts } | nil
---   used(ctx, item)         what of that was really used: { spans = {{id, since, till, within}}
---                           (of units, unix seconds; within: id of the hold), counted = {{id,
---                           count}} (of `each`) } | nil
+--   used(ctx, item)         what of that was really used: { since, spans = {{id, since, till,
+--                           within}} (of units; within: id of the hold), counted = {{id, count}}
+--                           (of `each`) } | nil; times in unix seconds
 --   actions, depends        what it needs of IAM (rtl.plan.policy); kinds that must outlive it
 --   strays                  only found by a teardown, never declared
 --   find(ctx), find_inside(ctx, found)

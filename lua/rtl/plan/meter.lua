@@ -18,8 +18,8 @@ local SLACK = 60     -- seconds by which a thing may seem older than its intent
 
 -- ---- looking ----
 
--- What a kind says of the use of an item: { spans = {{id, since, till}}, counted = {{id, count}} }
--- | nil. A look that is refused is none.
+-- What a kind says of the use of an item: { since, spans = {{id, since, till}}, counted = {{id,
+-- count}} } | nil. A look that is refused is none.
 local function used(ctx, kind, item)
   local ok, found = pcall(kind.used, ctx, item)
   if ok then return found end
@@ -27,7 +27,7 @@ local function used(ctx, kind, item)
 end
 
 local function note_of(item, found)
-  return { event = "used", key = item.key, spans = found.spans,
+  return { event = "used", key = item.key, since = found.since, spans = found.spans,
     counted = found.counted }
 end
 
@@ -107,6 +107,7 @@ end
 function take.used(all, record)
   local life = all.open[record.key] or last_life(all, record.key)
   if not life then return end
+  life.from = record.since or life.from
   for _, span in ipairs(record.spans or {}) do
     if span.since >= life.from - SLACK then life.spans[span.id] = span end
   end

@@ -13,6 +13,7 @@ M.rows = {
   { "GPU and EFA plugins on a node", "their sources; no GPU or EFA device was there" },
   { "NCCL over EFA: log lines and counters", "public logs and driver sources" },
   { "KubeRay's order of steps", "its sources; the operator itself runs in the lab" },
+  { "schedules: what is tried again", "nothing relies on it; it is not known what AWS does" },
   { "the training job", "its script is played, not run" },
 }
 

@@ -28,7 +28,8 @@ local LINES = {}
 function LINES.clusters(region, one, now)
   local price = price_list.other(region.name, "cluster")
   if one.item.extended then price = price + price_list.other(region.name, "extended_support") end
-  return "cluster", one.item.name, hours(one.from, one.to or now), price
+  return "cluster", one.item.name, hours(one.item.createdAt, one.to or now),
+    price
 end
 
 function LINES.addresses(region, one, now)
@@ -53,7 +54,7 @@ end
 
 function LINES.volumes(region, one, now)
   local price = price_list.other(region.name, "gp3")
-  return "volume", one.item.VolumeId, hours(one.from, one.to or now),
+  return "volume", one.item.VolumeId, hours(one.item.CreateTime, one.to or now),
     price * one.item.Size / price_list.HOURS_A_MONTH
 end
 
@@ -62,7 +63,8 @@ local function used_hours(region, id, now)
   local sum = 0
   for _, one in ipairs(spans(region.instances)) do
     if one.item.CapacityReservationId == id then
-      sum = sum + hours(one.from, one.item.stopped_at or now)
+      sum = sum + hours(one.item.LaunchTime, one.item.stopped_at and one.item.stopped_at // 1
+        or now)
     end
   end
   return sum
@@ -71,7 +73,8 @@ end
 function LINES.reservations(region, one, now)
   local item = one.item
   if item.ReservationType == "capacity-block" or item.native then return nil end
-  local all = hours(one.from, item.ended_at or one.to or now) * item.TotalInstanceCount
+  local ended = item.ended_at and item.ended_at // 1
+  local all = hours(item.StartDate or one.from, ended or one.to or now) * item.TotalInstanceCount
   local unused = math.max(0, all - used_hours(region, item.CapacityReservationId, now))
   return "reservation", item.CapacityReservationId, unused,
     price_list.instance(region.name, item.InstanceType) or 0
