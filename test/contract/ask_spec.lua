@@ -1,5 +1,6 @@
 local fs = require "rtl.fs"
 local moto = require "test.support.moto"
+local peer = require "test.support.peer"
 local process = require "rtl.process"
 
 -- A live run asks once before it makes or deletes anything, on a terminal; without one it needs
@@ -17,11 +18,16 @@ describe("a live deploy", function ()
   end)
   before_each(function () server:post "reset" end)
 
-  local function run(argv, stdin)
-    return assert(process.run { argv = argv, stdin = stdin, timeout = 120, env = {
+  local function environment()
+    return {
       PATH = process.getenv "PATH", HOME = state, RTL_STATE = state, TERM = "xterm",
       AWS_ENDPOINT_URL = server.url, AWS_ACCESS_KEY_ID = moto.KEYS.access_key_id,
-      AWS_SECRET_ACCESS_KEY = moto.KEYS.secret_access_key } })
+      AWS_SECRET_ACCESS_KEY = moto.KEYS.secret_access_key,
+    }
+  end
+
+  local function run(argv, stdin)
+    return assert(process.run { argv = argv, stdin = stdin, timeout = 120, env = environment() })
   end
 
   -- The operations sent that are no reads.
@@ -62,7 +68,8 @@ describe("a live deploy", function ()
     assert.is_true(#changes() > 10)
   end)
 
-  it("asks for MFA codes, also below the lines in flight, and goes on", function ()
+  -- A home whose profile dev is a role with MFA.
+  local function with_mfa()
     assert(fs.mkdirs(fs.join(state, ".aws")))
     assert(fs.write(fs.join(state, ".aws/config"), ([[
 [profile base]
@@ -73,6 +80,10 @@ role_arn = arn:aws:iam::123456789012:role/Admin
 source_profile = base
 mfa_serial = arn:aws:iam::123456789012:mfa/me
 ]]):format(moto.KEYS.access_key_id, moto.KEYS.secret_access_key)))
+  end
+
+  it("asks for MFA codes, also below the lines in flight, and goes on", function ()
+    with_mfa()
     server:fault { match = "ec2:CreateInternetGateway", ["do"] = "token-expired" }
     local ran = run({ "python3", "test/terminal.py", "build/rtl", "recipes/deploy.lua", "--only",
       "settings,cluster", "--vpc-cidr", "10.9.0.0/16", "--profile", "dev", "--name", "other" },
@@ -85,5 +96,18 @@ mfa_serial = arn:aws:iam::123456789012:mfa/me
     assert.matches("Go ahead", between, 1, true)
     assert.matches("internet_gateway other +made", after)
     assert.equal(2, server:report().operations["sts:AssumeRole"])
+  end)
+
+  it("stops at a question on Ctrl-C, and has made nothing", function ()
+    with_mfa()
+    for _, case in ipairs { { "MFA code of", "--profile", "dev" }, { "Go ahead" } } do
+      local terminal = peer.start({ "python3", "test/terminal.py", "build/rtl",
+        "recipes/deploy.lua", "--to", "cluster", "--name", "third", table.unpack(case, 2) }, { env = environment() })
+      terminal:wait_for(case[1])
+      terminal:write "\3"
+      assert.equal(130, terminal:status(), terminal.kept)
+      terminal:stop()
+      assert.same({}, changes())
+    end
   end)
 end)

@@ -43,7 +43,7 @@ describe("an instance's metadata", function ()
     local path = fs.join(home, ("mock-%d.json"):format(#mocks))
     assert(fs.write(path, json.encode(config)))
     local mock = peer.start({ peer.path "metadata", "-n", "127.0.0.1", "-p", "0", "-c", path, ... },
-      "null")
+      { stderr = "null" })
     mocks[#mocks + 1] = mock
     return "http://127.0.0.1:" .. mock:port()
   end

@@ -20,10 +20,13 @@ function M.path(name)
   return path
 end
 
---- Starts a program; its standard error is ours, or "null".
-function M.start(argv, stderr)
+--- Starts a program; options: env (name → value), stderr ("null"; else ours).
+function M.start(argv, options)
+  options = options or {}
+  local env = options.env and {}
+  for name, value in pairs(options.env or {}) do env[#env + 1] = name .. "=" .. value end
   local child, stdin, stdout = assert(native.spawn {
-    argv = argv, stdin = "pipe", stdout = "pipe", stderr = stderr or "inherit",
+    argv = argv, env = env, stdin = "pipe", stdout = "pipe", stderr = options.stderr or "inherit",
   })
   return setmetatable({ child = child, stdin = stdin, stdout = stdout, kept = "" }, mt)
 end
@@ -41,6 +44,23 @@ function methods:line()
   local line, rest = self.kept:match "^([^\n]*)\n(.*)$"
   self.kept = rest
   return line
+end
+
+--- Reads on until it has printed `text`; raises when it ends before.
+function methods:wait_for(text)
+  while not self.kept:find(text, 1, true) do
+    local bytes = task.await(self.stdout)
+    if not bytes then error("it ended without '" .. text .. "': " .. self.kept, 2) end
+    self.kept = self.kept .. bytes
+  end
+end
+
+--- Its exit status, or nil when a signal ended it.
+function methods:status()
+  for bytes in task.await, self.stdout do self.kept = self.kept .. bytes end
+  local how, code = task.await(self.child)
+  self.over = true
+  return how == "exit" and code or nil
 end
 
 local LISTENS = [[
@@ -63,8 +83,10 @@ end
 --- Ends it; idempotent.
 function methods:stop()
   if not self.child then return end
-  self.child:kill(9)
-  task.await(self.child)
+  if not self.over then
+    self.child:kill(9)
+    task.await(self.child)
+  end
   for _, handle in pairs { self.child, self.stdin, self.stdout } do handle:close() end
   self.child = nil
 end

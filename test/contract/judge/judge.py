@@ -311,6 +311,8 @@ class Judge:
         stray = entry["service"] != "s3" and b"<Code>NoSuchBucket</Code>" in body
         if status == 500 and html and self.upstream_has(entry["service"], op.name):
             entry["notes"].append("upstream crashed")
+            if op.name == "GetTags":  # moto's crashes when there is no such group
+                raise AwsError("NotFoundException", "Group not found", 404)
             if no_cluster and self.cluster_missing(
                 req, sig, p
             ):  # moto's ListNodegroups crashes without the cluster
