@@ -324,6 +324,15 @@ describe("an AWS client", function ()
     assert.is_table(ec2:describe_vpcs {})
     assert.equal("20150830T133600Z", header(fake.requests[2], "x-amz-date"))
     assert.equal(fake.start + 3600, clock.utc())
+    -- Who took what was signed an hour ahead has no clock that is right.
+    fake.answers = { { body = VPCS.body, headers = { Date = value.http_date(fake.start) } } }
+    ec2:describe_vpcs {}
+    assert.equal(fake.start + 3600, clock.utc())
+    local ahead = ec2_error("RequestTimeTooSkewed")
+    ahead.headers = { Date = value.http_date(fake.start + 600) }
+    fake.answers = { ahead, VPCS }
+    ec2:describe_vpcs {}
+    assert.equal(fake.start + 600, clock.utc())
     fake.answers = { { body = VPCS.body, headers = { Date = value.http_date(fake.start) } } }
     ec2:describe_vpcs {}
     assert.equal(fake.start, clock.utc())

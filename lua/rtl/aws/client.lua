@@ -27,22 +27,28 @@ local function nothing() end
 
 -- Seconds by which a clock may be off before it matters (AWS allows 5 minutes).
 local SKEW_MATTERS, SKEW_CERTAIN = 60, 240
+-- What is signed further off than this no service takes (S3's 15 minutes): a Date that says so of a
+-- call that it took is wrong itself.
+local SKEW_TAKEN = 900
 -- A round trip longer than this says nothing about the clock.
 local SLOW = 120
 
 -- Every good `Date` tells how far the machine's clock is off. `sent` is when the request left:
--- {mono =, skew =, the correction then}. Returns by how much the time in its signature was off;
--- another call may have corrected the clock meanwhile.
-local function learn_skew(res, sent)
+-- {mono =, skew =, the correction then}; `blamed`: the service refused it for its clock, perhaps.
+-- Returns by how much the time in its signature was off; another call may have corrected the clock
+-- meanwhile.
+local function learn_skew(res, sent, blamed)
   local date = res.headers.date and not res.headers.age
     and value.parse_http_date(res.headers.date)
   local took = clock.mono() - sent.mono
   if not date or took > SLOW then return 0 end
-  clock.correct(0)
+  local former = clock.correct(0)
   local skew = date - (clock.utc() - took / 2)
   local new = math.abs(skew) >= SKEW_MATTERS and skew or 0
-  clock.correct(new)
-  return math.abs(new - sent.skew)
+  local off = math.abs(new - sent.skew)
+  local is_lie = off > SKEW_TAKEN and not blamed
+  clock.correct(is_lie and former or new)
+  return is_lie and 0 or off
 end
 
 local function now()
@@ -159,13 +165,15 @@ local function send(self, call)
   end
   local res, lost, started = self.limiter:with(exchange, self, call, creds)
   if not res then return nil, lost, {} end
-  local seen = { skew = learn_skew(res, started), creds = creds, headers = res.headers }
+  local seen = { creds = creds, headers = res.headers }
   if res.status < 300 then
+    learn_skew(res, started)
     local out, unreadable = decoded(call, res)
     return out, unreadable, seen
   end
   if call.stream then read_refusal(res) end
   local e = errors.classify(protocol.decode_error(call.op, res))
+  seen.skew = learn_skew(res, started, errors.skewed(e))
   if e.throttled then self.limiter:throttled(started.mono) end
   return nil, e, seen
 end
