@@ -72,15 +72,24 @@ describe("a clock that differs", function ()
 
   it("is learned from good answers, and unlearned", function ()
     local call = call_of "describe_vpcs"
-    local honest = { answers = { well(call, DATE) }, clock = 0 }
-    local lying = { answers = { well(call, "Date: Tue, 01 Jan 2036 00:00:00 GMT\r\n") } }
-    hostile.check(server, call, lying, hostile.fine(1), "lies")
-    assert.is_true(clock.correct(0) > 1000 * HOURS)
-    clock.correct(0)
-    hostile.check(server, call, lying, hostile.fine(1), "lies")
-    hostile.check(server, call, strict(call, "RequestExpired", 0), hostile.fine(2), "is honest")
-    hostile.check(server, call, honest, hostile.fine(1), "is honest")
-    assert.equal(0, clock.correct(0))
+    local function answers(head, ahead)
+      return { answers = { well(call, head) }, clock = ahead }
+    end
+    local function skew()
+      local correction = clock.correct(0)
+      clock.correct(correction)
+      return correction
+    end
+    hostile.check(server, call, answers(DATE, 200), hostile.fine(1), "is ahead")
+    assert.near(200, skew(), 30)
+    hostile.check(server, call, answers(DATE, 0), hostile.fine(1), "is right")
+    assert.equal(0, skew())
+    -- A service that took the signature has a clock like ours, whatever its Date.
+    local lie = "Date: Tue, 01 Jan 2036 00:00:00 GMT\r\n"
+    hostile.check(server, call, answers(lie), hostile.fine(1), "lies")
+    hostile.check(server, call, { answers = { refuses(call, "ValidationError", lie) } },
+      hostile.refused "ValidationError", "lies")
+    assert.equal(0, skew())
   end)
 
   -- What a refusal's Date says: asked this often.
