@@ -23,6 +23,13 @@ return {
   { group = "Deployment", name = "context", type = "string", default = "",
     help = "context of the kubeconfig; empty: the current one" },
 
+  { group = "Deployment", name = "tags", type = "string", list = true, default = "",
+    match = "^[%w+_.:/@-]+=[%w+_.:/@-]*$", wanted = "key=value, as AWS takes tags",
+    help = "tags on everything that is made in AWS (cost-center=42,owner=me)" },
+  { group = "Deployment", name = "proxy", type = "string", default = "",
+    match = "^%l[%l%d]*://[^%s/]+/?$", wanted = "a URL such as http://proxy.corp:3128",
+    help = "proxy for all connections of rtl; empty: HTTPS_PROXY's. NO_PROXY counts for both" },
+
   -- ---- network ----
   { group = "Network", name = "vpc_cidr", type = "cidr", default = "10.42.0.0/16",
     help = "addresses of the VPC" },

@@ -205,8 +205,14 @@ return {
   title   = "Capacity, network, cluster and node groups",
   creates = "VPC with NAT, EKS cluster, system node group, GPU node group with EFA",
   -- What the preflight calls, for --policy.
-  actions = table.move(pricing.actions, 1, #pricing.actions, #capacity.actions + 1,
-    table.move(capacity.actions, 1, #capacity.actions, 1, {})),
+  actions = function (run)
+    local all = {}
+    for _, actions in ipairs { capacity.actions, pricing.actions,
+      run.settings.request_quota and capacity.quota_actions or nil } do
+      table.move(actions, 1, #actions, #all + 1, all)
+    end
+    return all
+  end,
 
   preflight = function (run)
     if not run:has_aws() then return nodes.check_given(run) end

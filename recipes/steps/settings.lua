@@ -73,6 +73,18 @@ local function check_network(run)
   end
 end
 
+-- AWS keeps aws: for itself, as rtl does rtl: and the name.
+local function check_tags(run)
+  for _, pair in ipairs(run.settings.tags) do
+    local key, value = pair:match("^(.-)=(.*)$")
+    if key:match("^[Aa][Ww][Ss]:") or key:match("^rtl:") or key == "Name" then
+      refuse(run, ("tags: the key %s is not free"):format(key))
+    elseif #key > 128 or #value > 256 then
+      refuse(run, ("tags: %s is too long: AWS takes 128 characters = 256"):format(pair))
+    end
+  end
+end
+
 return {
   title   = "Read and check the settings",
 
@@ -84,6 +96,7 @@ return {
       check_fits(run, "worker", "gpu_type")
     end
     check_network(run)
+    check_tags(run)
   end,
 
   verify = function (run)

@@ -38,7 +38,7 @@ def privilege(action):
 def arn_format(action, resource_type):
     for one in SERVICES[action.split(":")[0]]["resources"]:
         if one["resource"] == resource_type:
-            return parliament.misc.make_list(one["arn"])[0]
+            return parliament.statement.get_arn_format(resource_type, [one])
     return None
 
 
@@ -83,24 +83,29 @@ def has_key(keys, wanted):
     return False
 
 
-def known_keys(statement, action):
-    """The condition keys that requests of the action may have for the statement's resources."""
-    keys = []
+def known_keys(action, resource):
+    """The condition keys that requests of the action may have about a resource; None where the
+    action is not about such a resource."""
+    keys, about = [], resource == "*"
     for row in privilege(action)["resource_types"]:
         kind = row["resource_type"].rstrip("*")
-        keys += row["condition_keys"]
-        if kind:
-            keys += resource_keys(action, kind)
-    return keys
+        if not kind:
+            keys += row["condition_keys"]
+        elif parliament.is_arn_match(kind, arn_format(action, kind), resource):
+            about = True
+            keys += row["condition_keys"] + resource_keys(action, kind)
+    return keys if about else None
 
 
 def unknown_keys(documents):
     for statement in statements(documents):
-        for block in statement.get("Condition", {}).values():
-            for key in block:
-                for action in as_list(statement["Action"]):
-                    if not has_key(known_keys(statement, action), key):
-                        yield "%s has no %s" % (action, key)
+        wanted = [k for block in statement.get("Condition", {}).values() for k in block]
+        for action in as_list(statement["Action"]):
+            for resource in as_list(statement["Resource"]):
+                keys = known_keys(action, resource)
+                for key in wanted if keys is not None else ():
+                    if not has_key(keys, key):
+                        yield "%s on %s has no %s" % (action, resource, key)
 
 
 def wrong_needs(action, types):

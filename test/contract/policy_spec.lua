@@ -25,6 +25,7 @@ local BOUNDARY = "arn:aws:iam::000000009012:policy/boundary"
 local PLANS = {
   default = {},
   bucket = { "--bucket", "team-checkpoints" },
+  probe = { "--probe", "--request-quota" },
   lease = { "--down-after", "4h" },
   held = { "--probe" },
   boundary = { "--permissions-boundary", BOUNDARY },

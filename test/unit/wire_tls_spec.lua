@@ -291,6 +291,17 @@ describe("the environment's proxy", function ()
     assert.is_nil(choose({ HTTPS_PROXY = "" }, "https", "x.test", 443))
   end)
 
+  it("is the setting's, whatever the environment says, but not where none may be", function ()
+    local former = proxies.use "http://own:3128"
+    local env = { HTTPS_PROXY = "s", NO_PROXY = "in.test" }
+    local found = { choose(env, "https", "x.test", 443) or "none",
+      choose({}, "http", "x.test", 80) or "none", choose(env, "https", "a.in.test", 443) or "none",
+      choose(env, "http", "169.254.169.254", 80) or "none" }
+    proxies.use(former)
+    assert.same({ "http://own:3128", "http://own:3128", "none", "none" }, found)
+    assert.equal("s", choose(env, "https", "x.test", 443))
+  end)
+
   it("leaves out what NO_PROXY covers, and what is near", function ()
     for _, case in ipairs {
       { "*", "x.test", true }, { "x.test", "x.test", true }, { "x.test", "a.x.test", true },

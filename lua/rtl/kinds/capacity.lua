@@ -20,9 +20,10 @@ M.actions = { "ec2:DescribeAvailabilityZones", "ec2:DescribeInstanceTypeOffering
   "ec2:DescribeCapacityBlockOfferings", "ec2:DescribeSubnets", "ec2:DescribeNatGateways",
   "servicequotas:GetServiceQuota", "servicequotas:GetAWSDefaultServiceQuota",
   { "eks:DescribeCluster", on = "arn:{partition}:eks:*:{account}:cluster/{deployment}" } }
+
 --- What asking for more quota needs besides.
 M.quota_actions = { "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota",
-  "servicequotas:RequestServiceQuotaIncrease" }
+  { "servicequotas:RequestServiceQuotaIncrease", on = "ec2/*" } }
 
 -- The rank of a zone as a list of numbers, the smaller the better: usable; our own hold; a
 -- reservation that fits; a Capacity Block on sale; the order of the regions, or the price.

@@ -193,7 +193,9 @@ return kind.define {
     "ec2:DescribeLaunchTemplates", "ec2:DescribeLaunchTemplateVersions",
     { "ec2:CreateLaunchTemplate", new = "launch-template/*" },
     { "ec2:CreateLaunchTemplateVersion", "ec2:DeleteLaunchTemplate", ours = "launch-template/*" },
-    { "ec2:RunInstances", on = { "capacity-reservation/{reservation_id}", "{reservation_group}" },
+    { "ec2:RunInstances", on = "capacity-reservation/{reservation_id}",
       when = support.BY_TEMPLATE },
+    -- Of a group of reservations EC2 does not say by which template a launch comes.
+    { "ec2:RunInstances", on = "{reservation_group}" },
   },
 }

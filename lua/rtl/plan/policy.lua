@@ -63,6 +63,7 @@ local function values_of(ctx, resources, by_key, base)
   local function lookup(key, output) return by_key[key] and known(ctx, by_key[key])[output] end
   local values = setmetatable({}, { __index = base })
   for _, res in ipairs(resources) do
+    for name in pairs(res.fields) do add_value(values, name, {}) end
     for name, value in pairs(row_of.resolve(res, lookup)) do add_value(values, name, value) end
     for name, value in pairs(known(ctx, res)) do add_value(values, name, value) end
     add_value(values, "given", res.given)

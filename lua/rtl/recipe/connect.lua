@@ -6,6 +6,8 @@ local aws = require "rtl.aws"
 local crypto = require "rtl.native.crypto"
 local err = require "rtl.err"
 local k8s = require "rtl.k8s"
+local proxies = require "rtl.wire.proxy"
+local settings = require "rtl.recipe.settings"
 
 local M = {}
 
@@ -125,6 +127,8 @@ end
 -- first one), credentials (those of a former session), ask = fn(prompt) → text | nil (a person),
 -- notice = fn(text), told when AWS does not answer for a while.
 function M.open(values, options)
+  local proxy = settings.optional(values, "proxy")
+  proxies.use(proxy ~= "" and proxy or nil)
   if values.kubeconfig ~= "" then return open_kubeconfig(values) end
   return open_aws(values, options or {})
 end

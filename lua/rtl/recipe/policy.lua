@@ -9,7 +9,10 @@ local M = {}
 -- What steps call beside their resources, and the run itself.
 local function more_actions(run)
   local more = { require("rtl.kinds.account_lock").actions }
-  for _, step in ipairs(run.recipe.steps) do more[#more + 1] = step.actions end
+  for _, step in ipairs(run.recipe.steps) do
+    local actions = step.actions
+    more[#more + 1] = type(actions) == "function" and actions(run) or actions
+  end
   return more
 end
 

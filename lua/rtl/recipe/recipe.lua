@@ -33,8 +33,9 @@ local function step_of(file, path)
       refuse(part, ("'%s' is not a function"):format(name))
     end
   end
-  if step.actions ~= nil and type(step.actions) ~= "table" then
-    refuse(part, "'actions' is not a table of IAM actions")
+  local actions = type(step.actions)
+  if actions ~= "nil" and actions ~= "table" and actions ~= "function" then
+    refuse(part, "'actions' is no array of IAM actions, and no function that gives one")
   end
   step.name, step.file = path:match("([^/]+)$"):gsub("%.lua$", ""), part
   return step

@@ -9,6 +9,7 @@ local load_file = require "rtl.recipe.load"
 local plain = require("rtl.recipe.text").plain
 local plan = require "rtl.plan"
 local record = require "rtl.recipe.record"
+local settings = require "rtl.recipe.settings"
 local state = require "rtl.recipe.state"
 local task = require "rtl.task"
 
@@ -53,6 +54,16 @@ local function standing_region(where, regions)
   end
 end
 
+-- The tags that the settings put on everything beside our own.
+local function tags_of(values)
+  local tags = {}
+  for _, pair in ipairs(settings.optional(values, "tags") or {}) do
+    local key, value = pair:match("^(.-)=(.*)$")
+    tags[key] = value
+  end
+  return tags
+end
+
 --- Connects to the account or cluster of the settings, once. Raises the world's refusal.
 function Run:connect()
   if rawget(self, "ctx") then return end
@@ -78,7 +89,8 @@ function Run:connect()
   self.folder = state.folder(where)
   self.record = record.open(self.folder, self.id)
   self.ctx = plan.context.new {
-    settings = self.settings, deployment = where.deployment, region = where.region,
+    settings = self.settings, tags = tags_of(self.settings), deployment = where.deployment,
+    region = where.region,
     account = where.account, partition = where.partition, run_id = self.id,
     aws = link.aws, k8s = link.k8s, facts = self.facts, state_dir = self.folder,
     emit = function (event) self.bus:emit(event) end,

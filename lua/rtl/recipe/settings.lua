@@ -166,6 +166,13 @@ local function raise_unknown(set, name)
   error(unknown(set, tostring(name), tostring(name), "recipe"), 0)
 end
 
+--- The value of a setting, or nil where the recipe has no such setting.
+function M.optional(values, name)
+  local state = states[values]
+  if state then return state.values[name] end
+  return values[name]
+end
+
 local function freeze(set, values, sources)
   local proxy = setmetatable({}, {
     __index = function (_, name)

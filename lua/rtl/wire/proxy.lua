@@ -1,8 +1,18 @@
---- Which proxy the environment asks for.
+--- Which proxy a setting or the environment asks for.
 -- HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, in small letters too, which win. Loopback and
 -- link-local addresses (the instance's own metadata service) never go through one.
 
 local M = {}
+
+local given
+
+--- Makes `url` the proxy for everything instead of the environment's; nil: the environment's again.
+-- What NO_PROXY covers still goes through none. Returns the former one.
+function M.use(url)
+  local former = given
+  given = url
+  return former
+end
 
 local function octets(host)
   local a, b, c, d = host:match("^(%d+)%.(%d+)%.(%d+)%.(%d+)$")
@@ -61,7 +71,7 @@ end
 function M.choose(scheme, host, port, getenv)
   host = host:lower():gsub("^%[(.*)%]$", "%1")
   if is_near(host) then return nil end
-  local proxy = scheme == "https" and first(getenv, "https_proxy", "HTTPS_PROXY")
+  local proxy = given or scheme == "https" and first(getenv, "https_proxy", "HTTPS_PROXY")
     or scheme == "http" and first(getenv, "http_proxy", "HTTP_PROXY")
     or first(getenv, "all_proxy", "ALL_PROXY")
   if not proxy or excluded(first(getenv, "no_proxy", "NO_PROXY") or "", host, port) then

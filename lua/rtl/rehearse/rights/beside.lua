@@ -55,6 +55,10 @@ local function security_groups(cluster, data)
   return ids
 end
 
+local function target_of(data)
+  return (data.CapacityReservationSpecification or {}).CapacityReservationTarget or {}
+end
+
 local function used(call, cluster, data, subnets)
   local list = {}
   local function add(kind, id)
@@ -62,8 +66,7 @@ local function used(call, cluster, data, subnets)
   end
   for _, id in ipairs(security_groups(cluster, data)) do add("security-group", id) end
   for _, id in ipairs(subnets) do add("subnet", id) end
-  local target = (data.CapacityReservationSpecification or {}).CapacityReservationTarget or {}
-  add("capacity-reservation", target.CapacityReservationId)
+  add("capacity-reservation", target_of(data).CapacityReservationId)
   add("placement-group", (data.Placement or {}).GroupName)
   return list
 end
@@ -89,6 +92,8 @@ local function launch(call, named, cluster_name, subnets)
   for _, one in ipairs(used(call, cluster, data, subnets)) do
     run(one.arn, one.tags, "resourcetag")
   end
+  local group = target_of(data).CapacityReservationResourceGroupArn
+  if group then add("ec2:RunInstances", group, {}) end
   for _, kind in ipairs(NEW) do
     if by_type[kind] then
       local keys = launch_keys(own.arn, by_type[kind], "requesttag")

@@ -208,7 +208,7 @@ M.scheduler = {
   update_schedule = SCHEDULE,
 }
 
-M.service_quotas = { request_service_quota_increase = "*" }
+M.service_quotas = { request_service_quota_increase = "quota=ServiceCode/QuotaCode" }
 
 M.ssm = {
   add_tags_to_resource = "parameter=ResourceId +",

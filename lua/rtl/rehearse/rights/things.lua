@@ -117,6 +117,9 @@ M.of = {
       name)
   end,
   ["schedule-group"] = named("scheduler", "schedule-group", "schedule_groups"),
+  quota = function (call, service, code)
+    return thing(M.arn(call, "servicequotas", service .. "/" .. code), code)
+  end,
   group = named("resource-groups", "group", "resource_groups"),
 }
 for kind in pairs(EC2) do M.of[kind] = ec2(kind) end
