@@ -39,7 +39,8 @@ describe("the deploy and teardown recipes against moto", function ()
   it("make the network, the roles, the cluster and both node groups", function ()
     before = { vpcs = ec2_ids("describe_vpcs", "VpcId"),
       templates = ec2_ids("describe_launch_templates", "LaunchTemplateId") }
-    local status, text = rtl("recipes/deploy.lua", "--yes", "--to", "cluster")
+    local status, text = rtl("recipes/deploy.lua", "--yes", "--to", "cluster",
+      "--down-after", "4h")
     assert.equal(0, status, text)
     assert.matches("2 × g6.12xlarge in use2%-az%d, in one subnet, each with 1 EFA interface", text)
     assert.equal(#before.vpcs + 1, #ec2_ids("describe_vpcs", "VpcId"))
@@ -55,6 +56,22 @@ describe("the deploy and teardown recipes against moto", function ()
     for _, count in pairs(by_service) do most = most + math.min(count, 10) end
     assert.is_true(report.connections <= most, ("%d, %d"):format(report.connections, most))
     assert.is_true(report.requests >= 2 * report.connections, report.connections)
+  end)
+
+  it("have a lease that names each thing that bills", function ()
+    local status, text = rtl("recipes/lease.lua")
+    assert.equal(0, status, text)
+    for _, wanted in ipairs { "eks:deleteNodegroup +gpu%-workers%-use2%-az%d ray%-train",
+      "eks:deleteNodegroup +ray%-train system", "eks:deleteCluster +ray%-train",
+      "ec2:deleteNatGateway +nat%-%x+", "ec2:releaseAddress +eipalloc%-%x+" } do
+      assert.matches(wanted, text)
+      assert.is_nil(text:match("%-0000000"), text)
+    end
+    status, text = rtl("recipes/lease.lua", "extend", "1h")
+    assert.equal(0, status, text)
+    status, text = rtl("recipes/report.lua")
+    assert.equal(0, status, text)
+    assert.matches("Receipt  [^\n]*%$%d", text)
   end)
 
   it("take all of it down again, and say that it is empty", function ()
