@@ -102,7 +102,8 @@ mfa_serial = arn:aws:iam::123456789012:mfa/me
     with_mfa()
     for _, case in ipairs { { "MFA code of", "--profile", "dev" }, { "Go ahead" } } do
       local terminal = peer.start({ "python3", "test/terminal.py", "build/rtl",
-        "recipes/deploy.lua", "--to", "cluster", "--name", "third", table.unpack(case, 2) }, { env = environment() })
+        "recipes/deploy.lua", "--to", "cluster", "--name", "third", table.unpack(case, 2) },
+        { env = environment() })
       terminal:wait_for(case[1])
       terminal:write "\3"
       assert.equal(130, terminal:status(), terminal.kept)
