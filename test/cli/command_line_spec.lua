@@ -261,6 +261,34 @@ describe("output", function ()
   end)
 end)
 
+describe("doctor", function ()
+  local home
+
+  before_each(function ()
+    home = fs.temp_dir("rtl-doctor-")
+    assert(fs.mkdirs(fs.join(home, ".aws")))
+  end)
+  after_each(function () fs.remove_tree(home) end)
+
+  local function credentials(text, env)
+    assert(fs.write(fs.join(home, ".aws/config"), text))
+    local ran = program.rtl({ "doctor" }, { home = home, state = home, env = env })
+    return ran.stdout:match("\n  (%S+ credentials +[^\n]*)\n"), ran.stdout, ran.status
+  end
+
+  it("says where keys would come from, and what is wrong with the files", function ()
+    local line, all = credentials "[profile dev]\nregion = eu-west-1\n[other]\nregion = a\n"
+    assert.matches("✓ credentials  profile dev", line, 1, true)
+    assert.matches("line 3: [other] is no profile here: write [profile other]", all, 1, true)
+    local status
+    line, all, status = credentials("[profile dev]\n", { AWS_PROFILE = "dve" })
+    assert.matches("✗ credentials  AWS_PROFILE is 'dve', and there is no such profile", line, 1,
+      true)
+    assert.equal(1, status, all)
+    assert.matches("✗ credentials  .*config, line 1: a section has no end", (credentials "[dev\n"))
+  end)
+end)
+
 describe("signals", function ()
   -- Starts the code, interrupts it as soon as it says that it runs, returns its exit code.
   local INTERRUPT = [[

@@ -128,6 +128,30 @@ describe("the credential chain", function ()
     assert.equal("us-west-2", assert(aws.session {}).region)
   end)
 
+  it("says which sections count for nothing, here or for the AWS CLI", function ()
+    local function notes(text, is_config)
+      local said = assert(profile.parse(text, is_config, "f")).notes
+      for i, note in ipairs(said) do said[i] = note:match "^f, line 1: %[.-%] (.*)$" end
+      return said
+    end
+    for text, note in pairs {
+      ["[dev]"] = "is no profile here: write [profile dev]",
+      ["[profile Foo Bar]"] =
+        'is seen by rtl, but not by the AWS CLI: write [profile "Foo Bar"]',
+      ["[ default]"] = "is seen by rtl, but not by the AWS CLI: take the blanks out",
+    } do
+      assert.same({ note }, notes(text, true))
+    end
+    assert.same({ "is no profile here: write [dev]" }, notes("[profile dev]", false))
+    assert.same({ "is seen by rtl, but not by the AWS CLI: take the blanks out" },
+      notes("[ default ]", false))
+    for _, text in ipairs { "[default]", "[profile dev]", '[profile "Foo Bar"]', "[sso-session a]",
+      "[services a]", "[plugins]", "[profile default]" } do
+      assert.same({}, notes(text, true), text)
+    end
+    assert.same({}, notes("[Foo Bar]", false))
+  end)
+
   it("refuses a chosen profile that is not there, and names the nearest", function ()
     file("config", "[profile deploy]\nregion = a\n[dev]\naws_access_key_id = x\n")
     local _, e = found { profile = "deplyo" }

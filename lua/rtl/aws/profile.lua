@@ -65,10 +65,30 @@ local function continue(section, key, text)
   end
 end
 
-local function header_line(state, line)
+-- Sections of the config file that are the AWS CLI's own.
+local NO_PROFILES = { plugins = true, preview = true }
+
+-- What a person should know about a section: that it counts for nothing, or not for the AWS CLI.
+local function remark(header, kind, name, is_config)
+  local text = trim(header)
+  if kind == "ignored" and is_config then
+    local meant = not text:find "%s" and not NO_PROFILES[text]
+    return meant and ("is no profile here: write [profile %s]"):format(text) or nil
+  elseif kind == "ignored" then
+    return ("is no profile here: write [%s]"):format(text:match "^profile%s+(.*)$")
+  elseif header ~= text then
+    return "is seen by rtl, but not by the AWS CLI: take the blanks out"
+  elseif is_config and name:find "%s" and not header:find "[\"']" then
+    return ("is seen by rtl, but not by the AWS CLI: write [%s \"%s\"]"):format(kind, name)
+  end
+end
+
+local function header_line(state, line, place)
   local header = line:match "^%[([^%]]*)%]"
   if not header then return false end
   local kind, name = section_of(header, state.is_config)
+  local said = remark(header, kind, name, state.is_config)
+  if said then table.insert(state.found.notes, ("%s: [%s] %s"):format(place, header, said)) end
   -- In the config file [profile default] beats [default].
   local weight = header:match "^%s*profile%s" and 2 or 1
   local sections = state.found[kind] or {}
@@ -106,7 +126,7 @@ local function read_line(state, line, number, path)
   end
   state.indent = #indent
   if text:sub(1, 1) == "[" then
-    if header_line(state, text) then return true end
+    if header_line(state, text, ("%s, line %d"):format(path, number)) then return true end
     return malformed(path, number, "a section has no end")
   end
   if not state.section then return malformed(path, number, "a setting before any section") end
@@ -115,11 +135,12 @@ local function read_line(state, line, number, path)
 end
 
 local function empty()
-  return { profile = {}, services = {}, ["sso-session"] = {}, in_credentials = {} }
+  return { profile = {}, services = {}, ["sso-session"] = {}, in_credentials = {}, notes = {} }
 end
 
 --- Parses the text of a file. `is_config`: sections need the word `profile` before their name.
--- Returns {profile = {name → {key → text}}, ["sso-session"] = …, services = …}, or nil, err.
+-- Returns {profile = {name → {key → text}}, ["sso-session"] = …, services = …, notes = texts for a
+-- person whose section counts for nothing}, or nil, err.
 function M.parse(text, is_config, path)
   local state = { found = empty(), is_config = is_config }
   local number = 0
@@ -166,6 +187,7 @@ local function merge(config, credentials)
     for _, key in ipairs(KEYS) do merged[key] = pair[key] end
     config.profile[name], config.in_credentials[name] = merged, owner == section
   end
+  table.move(credentials.notes, 1, #credentials.notes, #config.notes + 1, config.notes)
   return config
 end
 

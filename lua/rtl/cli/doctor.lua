@@ -7,6 +7,7 @@ local fs = require "rtl.fs"
 local host = require "rtl.native.host"
 local output = require "rtl.cli.output"
 local process = require "rtl.process"
+local profile = require "rtl.aws.profile"
 local state = require "rtl.recipe.state"
 local yaml = require "rtl.native.yaml"
 
@@ -34,18 +35,30 @@ local function check_crypto()
   return ok, ok and "libcrypto loads" or tostring(problem)
 end
 
+local function profiles_of(found)
+  local names = {}
+  for name in pairs(found.profile) do names[#names + 1] = name end
+  table.sort(names)
+  if #names > 5 then return ("%d profiles"):format(#names) end
+  return (#names == 1 and "profile " or "profiles ") .. table.concat(names, ", ")
+end
+
 -- Where credentials would come from; whether they work, `--plan` shows.
 local function check_credentials()
-  local places = {}
-  if process.getenv("AWS_ACCESS_KEY_ID") then places[#places + 1] = "the environment" end
-  local home = process.getenv("HOME") or "."
-  for _, name in ipairs { "config", "credentials" } do
-    local path = fs.join(home, ".aws", name)
-    if fs.exists(path) then places[#places + 1] = path end
-  end
+  local found, problem = profile.load()
+  if not found then return bad(problem.message) end
+  local places, has_keys = {}, (process.getenv("AWS_ACCESS_KEY_ID") or "") ~= ""
+  if has_keys then places[1] = "the environment" end
+  if next(found.profile) then places[#places + 1] = profiles_of(found) end
   if process.getenv("AWS_WEB_IDENTITY_TOKEN_FILE") then places[#places + 1] = "a web identity" end
-  if #places == 0 then return none("none here (an instance role may still be there)") end
-  return fine(table.concat(places, ", "))
+  local name, chosen = profile.chosen()
+  if chosen and not found.profile[name] and not has_keys then
+    return false, ("AWS_PROFILE is '%s', and there is no such profile"):format(name), found.notes
+  end
+  if #places == 0 then
+    return nil, "none here (an instance role may still be there)", found.notes
+  end
+  return true, table.concat(places, ", "), found.notes
 end
 
 local function check_settings()
@@ -89,9 +102,12 @@ local CHECKS = {
 function M.run()
   local lines, code = {}, exit.done
   for _, check in ipairs(CHECKS) do
-    local ok, text = check[2]()
+    local ok, text, notes = check[2]()
     if ok == false then code = exit.failed end
     lines[#lines + 1] = ("  %s %-12s %s"):format(SIGN[ok] or "·", check[1], text)
+    for _, note in ipairs(notes or {}) do
+      lines[#lines + 1] = ("    %-12s %s"):format("", note)
+    end
   end
   output.lines(lines)
   return code
