@@ -10,7 +10,6 @@
 -- shows that, and it costs the full price from then on. recipes/deploy.lua launches into it when it
 -- is run next with the same settings; recipes/teardown.lua gives it back.
 
-local array = require "rtl.array"
 local capacity_reservation = require "rtl.kinds.capacity_reservation"
 local clock = require "rtl.clock"
 local hold = require "rtl.recipe.hold"
@@ -81,48 +80,7 @@ local function table_lines(run, ranked)
   return lines
 end
 
--- ---- the event: names here are promised to programs ----
-
 local function when(seconds) return seconds and clock.iso(seconds) or nil end
-
-local function reservation_event(one)
-  return one and { id = one.id, free = one.free, total = one.total, own = one.own or false,
-    block = one.block, placement_group = one.placement_group, ends = when(one.ends) }
-end
-
-local function block_event(one)
-  return one and { id = one.id, count = one.count, hours = one.hours, starts = when(one.starts),
-    ends = when(one.ends), price = one.price, currency = one.currency }
-end
-
-local function zone_event(zone, i)
-  return { rank = i, region = zone.region, zone_id = zone.zone_id, zone_name = zone.zone_name,
-    usable = zone.usable, why = zone.why, efa = zone.efa, offered = zone.offered,
-    eks = not zone.refused, price_per_hour = zone.price,
-    reservation = reservation_event(zone.reservation), block = block_event(zone.block) }
-end
-
-local function quota_event(one)
-  return { code = one.code, name = one.name, granted = one.granted, used = one.used, own = one.own,
-    needed = one.need, enough = one.enough, ask = one.ask }
-end
-
-local function each(list, f)
-  local out = array {}
-  for i, item in ipairs(list) do out[i] = f(item, i) end
-  return out
-end
-
-local function event_of(run, ranked)
-  local s = run.settings
-  return { type = "capacity", version = 1, instance_type = s.gpu_type, count = s.gpu_count,
-    zones = each(ranked.zones, zone_event),
-    regions = each(ranked.regions, function (region)
-      return { region = region.region, why = region.why, blocks_why = region.blocks_why,
-        quotas = each(region.quotas, quota_event) }
-    end),
-    problem = ranked.problem and { code = ranked.problem.code, message = ranked.problem.message } }
-end
 
 -- ---- holding ----
 
@@ -195,7 +153,7 @@ end
 local function show(run)
   local ranked = rank(run)
   run:emit { type = "text", lines = table_lines(run, ranked) }
-  run:emit(event_of(run, ranked))
+  run:emit(places.event(run, ranked))
   return ranked
 end
 

@@ -185,7 +185,7 @@ describe("capacity", function ()
     local held = reservations("us-east-2")[1].CapacityReservationId
     local text = must(0, nil, DEPLOY, "--to", "cluster", "--reservation", held)
     assert.matches("→%s+use2%-az3", text)
-    assert.matches("Placement group: none (reservation given)", text, 1, true)
+    assert.matches("placement group: none (reservation given)", text, 1, true)
     assert.equal(0, reservations("us-east-2", "active")[1].AvailableInstanceCount)
     must(0, nil, TEARDOWN)
     assert.equal(2, reservations("us-east-2", "active")[1].AvailableInstanceCount)

@@ -1,6 +1,7 @@
 --- Where a deployment goes: the zones of all its regions, ranked; the choice among them; and what
 -- is done when the chosen zone has no capacity after all.
 
+local array = require "rtl.array"
 local capacity = require "rtl.kinds.capacity"
 local clock = require "rtl.clock"
 local hold = require "rtl.recipe.hold"
@@ -140,34 +141,43 @@ function M.choose(run)
     or pick_region(run) or run.region)
   load_prices(run)
   assert(choose(run))
+  run.facts.settled = run.facts.settled or run.facts.choice.stands or nil
+  run:emit(M.event(run, run.facts.ranked))
 end
 
 -- ---- when there is none ----
 
+-- Whether a hold was refused where nothing of the deployment stood before this run. Else it stays:
+-- where a cluster is, the rest belongs.
+local function may_leave(run, problem)
+  local key = problem.resource or problem.doing or ""
+  return key:match("^capacity_reservation/") and not run.facts.settled
+end
+
 -- Removes what this run made in a region that it leaves: the schedules of a lease, a placement
 -- group. Nothing else is made before the hold.
 local function clear_region(run)
-  if not plan.ledger.stands(run.folder) then return end
+  local ledger, items = run.ctx.ledger:state(), {}
   run:progress("removing what was made in " .. run.region)
-  local result = plan.teardown.run(plan.teardown.plan(run.ctx, run:all_kinds(), {}), run.ctx)
-  for _, row in ipairs(result.left) do
-    run:note(("%s %s is left in %s: %s"):format(row.kind, row.id or "", run.region, row.reason),
-      { sign = "✗" })
+  for _, item in ipairs(plan.teardown.plan(run.ctx, run:all_kinds(), { purge = true }).items) do
+    local entry = ledger[item.key]
+    if entry and entry.run == run.id then items[#items + 1] = item end
+  end
+  for _, item in ipairs(plan.teardown.remove(run.ctx, items).left) do
+    run:note(("%s %s is left in %s: %s"):format(item.key, item.id or "", run.region,
+      tostring(item.err)), { sign = "✗" })
   end
 end
 
--- Goes on in the next region that has a zone left, or returns false. Only a hold that was refused
--- leads there: where a cluster stands, it stays.
-local function next_region(run, problem)
-  local key = problem.resource or problem.doing or ""
-  if not key:match("^capacity_reservation/") or run.facts.settled then return false end
+-- Goes on in the next region that has a zone left, or returns false.
+local function next_region(run)
   local left = run.facts.left_regions or {}
   run.facts.left_regions = left
   while true do
     left[run.region] = true
     local region = pick_region(run)
-    if not region or left[region] then return false end
     clear_region(run)
+    if not region or left[region] then return false end
     run:use_region(region)
     load_prices(run)
     if choose(run) then return true end
@@ -182,10 +192,57 @@ function M.recover(run, problem)
   local failed = run.facts.choice.gpu
   assert(capacity.note(run.ctx, problem))
   local done, failure = choose(run)
-  if not done and not next_region(run, problem) then error(failure, 0) end
+  if not done then
+    local moved = may_leave(run, problem) and next_region(run)
+    if not moved then error(failure, 0) end
+  end
   local now = run.facts.choice.gpu
   return ("no capacity in %s: going on in %s"):format(failed.zone_id,
     now.region == failed.region and now.zone_id or ("%s (%s)"):format(now.region, now.zone_id))
+end
+
+-- ---- the event: names here are promised to programs ----
+
+local function when(seconds) return seconds and clock.iso(seconds) or nil end
+
+local function reservation_event(one)
+  return one and { id = one.id, free = one.free, total = one.total, own = one.own or false,
+    block = one.block, placement_group = one.placement_group, ends = when(one.ends) }
+end
+
+local function block_event(one)
+  return one and { id = one.id, count = one.count, hours = one.hours, starts = when(one.starts),
+    ends = when(one.ends), price = one.price, currency = one.currency }
+end
+
+local function zone_event(zone, i)
+  return { rank = i, region = zone.region, zone_id = zone.zone_id, zone_name = zone.zone_name,
+    usable = zone.usable, why = zone.why, efa = zone.efa, offered = zone.offered,
+    eks = not zone.refused, price_per_hour = zone.price,
+    reservation = reservation_event(zone.reservation), block = block_event(zone.block) }
+end
+
+local function quota_event(one)
+  return { code = one.code, name = one.name, granted = one.granted, used = one.used, own = one.own,
+    needed = one.need, enough = one.enough, ask = one.ask }
+end
+
+local function each(list, f)
+  local out = array {}
+  for i, item in ipairs(list) do out[i] = f(item, i) end
+  return out
+end
+
+--- The event of ranked zones, for programs. A field that has no value is absent.
+function M.event(run, ranked)
+  local s = run.settings
+  return { type = "capacity", version = 1, instance_type = s.gpu_type, count = s.gpu_count,
+    zones = each(ranked.zones, zone_event),
+    regions = each(ranked.regions, function (region)
+      return { region = region.region, why = region.why, blocks_why = region.blocks_why,
+        quotas = each(region.quotas, quota_event) }
+    end),
+    problem = ranked.problem and { code = ranked.problem.code, message = ranked.problem.message } }
 end
 
 -- ---- what is shown ----
@@ -236,8 +293,18 @@ end
 local function placement_line(run)
   local s, given = run.settings, run.facts.ranked.reservation
   if not given or not given.placement_group and s.placement_group then return nil end
-  return ("Placement group: %s"):format(given.placement_group
+  return ("         placement group: %s"):format(given.placement_group
     and given.placement_group .. " (the reservation's)" or "none (reservation given)")
+end
+
+-- A reservation of the account in the chosen zone that nobody else's launch takes by itself.
+local function reservation_line(run)
+  local found = run.facts.choice.gpu.reservation
+  if not found or found.own or found.match ~= "targeted" or run.facts.ranked.reservation then
+    return nil
+  end
+  return ("         %s has %d free there: --reservation %s launches into it"):format(found.id,
+    found.free, found.id)
 end
 
 --- The lines of a plan about capacity: GPUs, quota, zones, the hold.
@@ -252,6 +319,10 @@ function M.lines(run)
   end
   local columns = text.columns(M.rows(zones, facts.choice.gpu, #s.region > 1))
   table.move(columns, 1, #columns, 2, lines)
+  for _, region in ipairs(facts.ranked.regions) do
+    if region.why then lines[#lines + 1] = ("   %s: %s"):format(region.region, region.why) end
+  end
+  lines[#lines + 1] = reservation_line(run)
   lines[#lines + 1] = placement_line(run)
   for _, line in ipairs(hold.lines(run)) do lines[#lines + 1] = line end
   return lines

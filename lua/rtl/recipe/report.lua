@@ -186,6 +186,12 @@ end
 local NAMING = { name = true, region = true, kubeconfig = true, context = true, namespace = true,
   use_cluster = true, profile = true }
 
+-- A boolean setting as it is switched on or off on a command line.
+local function switch(row)
+  local option = settings.spellings(row.name)
+  return row.text == "true" and option or option:gsub("^%-%-", "--no-")
+end
+
 --- The command that runs `recipe` on the same deployment as this run: with what names it, or with
 -- all settings and steps (`all`) that stood on this run's command line.
 function M.command(run, recipe, all)
@@ -197,8 +203,9 @@ function M.command(run, recipe, all)
     if row.source == option and (all or NAMING[row.name]) then
       -- Of several regions, the one that the run is in.
       local value = row.name == "region" and not all and run.region or row.text
-      parts[#parts + 1] = option .. " " .. (value:match("[^%w%-_./:=,@]") and ("'%s'"):format(value)
-        or value)
+      parts[#parts + 1] = row.declaration.type == "boolean" and switch(row)
+        or ("%s %s"):format(option, value:match("[^%w%-_./:=,@]") and ("'%s'"):format(value)
+          or value)
     end
   end
   for _, name in ipairs(all and { "only", "from", "to" } or {}) do

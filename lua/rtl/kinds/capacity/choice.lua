@@ -17,13 +17,13 @@ function M.note(ctx, failure)
     message = failure.message })
 end
 
--- The zones that had none in this run or lately, and those that EC2 offered instead (by name). Of a
--- zone that the user wants only this run's tries count: asking again is up to the user.
-local function tried_zones(ctx, wanted)
+-- The zones that had none in this run, or (with `lately`) in others of the last hour; and those
+-- that EC2 offered instead (by name).
+local function tried_zones(ctx, lately)
   local tried, offered = {}, {}
   for _, note in ipairs(ctx.ledger and ctx.ledger:notes("capacity") or {}) do
     local at = clock.parse_iso(note.at) or 0
-    local counts = note.run == ctx.run_id or not wanted and clock.utc() - at < FORGET
+    local counts = note.run == ctx.run_id or lately and clock.utc() - at < FORGET
     if counts and note.zone then
       tried[note.zone] = true
       for _, name in ipairs(note.zones or {}) do offered[name] = true end
@@ -103,6 +103,15 @@ local function may_lead(gpu, state)
   return not state.nat and others < 2
 end
 
+-- The same, but where no zone is left, those are tried again that had none in earlier runs: asking
+-- again is up to the user.
+local function pick_again(ctx, region_zones, options, state)
+  local gpu = pick_gpu(region_zones, options, state)
+  if gpu then return gpu end
+  state.tried, state.offered = tried_zones(ctx, false)
+  return pick_gpu(region_zones, options, state)
+end
+
 -- Two zones for the control plane: those that stand, else the GPU's and the next good one. A run
 -- that died before the GPUs' subnet was made goes on with the same two in the same order.
 local function pick_network(region_zones, gpu, state)
@@ -140,7 +149,8 @@ end
 -- declares the same; then zones that had no capacity lately are passed over. options: cluster
 -- (name), zone (id or name that the user wants; else a given reservation's).
 -- Returns { gpu = zone, network = {zone, zone} (the first holds the NAT gateway), extra = whether
--- the GPU zone is not one of these, tried = {zone_id = true} } | nil, err (RTL-CAP-004).
+-- the GPU zone is not one of these, tried = {zone_id = true}, stands = whether a network of this
+-- deployment does } | nil, err (RTL-CAP-004).
 function M.choose(ctx, ranked, options)
   options = { cluster = options and options.cluster,
     zone = options and options.zone or ranked.reservation and ranked.reservation.zone_id }
@@ -153,7 +163,7 @@ function M.choose(ctx, ranked, options)
   end
   local subnets, failure = standing_subnets(ctx)
   if not subnets then return nil, failure end
-  local tried, offered = tried_zones(ctx, options.zone)
+  local tried, offered = tried_zones(ctx, true)
   local state = { by_id = by_id, subnets = subnets, tried = tried, offered = offered }
   if #subnets > 0 then
     local refused
@@ -162,11 +172,11 @@ function M.choose(ctx, ranked, options)
     state.group, refused = group_zone(ctx, options.cluster or ctx.deployment, by_id)
     if refused then return nil, refused end
   end
-  local gpu = pick_gpu(zones, options, state)
+  local gpu = pick_again(ctx, zones, options, state)
   if not gpu then return nil, no_choice(zones, options, state) end
   local network = pick_network(zones, gpu, state)
   local extra = gpu ~= network[1] and gpu ~= network[2]
-  return { gpu = gpu, network = network, extra = extra, tried = tried }
+  return { gpu = gpu, network = network, extra = extra, tried = state.tried, stands = #subnets > 0 }
 end
 
 return M
