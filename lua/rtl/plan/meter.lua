@@ -152,7 +152,7 @@ end
 
 local function span_hours(life, till)
   local sum, about, count = 0.0, false, 0
-  for _, span in pairs(life.spans) do
+  for _, span in keys.pairs(life.spans) do
     count = count + 1
     sum = sum + hours(span.since, span.till or till)
     about = about or (not span.till and life.till ~= nil)
@@ -163,7 +163,7 @@ end
 -- What was paid once: as counted, else as was reckoned before; and whether that is so.
 local function once_of(life)
   local count
-  for _, n in pairs(life.counted) do count = (count or 0) + n end
+  for _, n in keys.pairs(life.counted) do count = (count or 0) + n end
   local cost = life.cost
   if cost.hold then return 0.0, false end
   if count and cost.each then return count * cost.each, false end
@@ -174,7 +174,7 @@ end
 local function covered_hours(lives, id, now)
   local sum = 0.0
   for _, life in ipairs(lives) do
-    for _, span in pairs(life.spans) do
+    for _, span in keys.pairs(life.spans) do
       if span.within == id then sum = sum + hours(span.since, span.till or end_of(life, now)) end
     end
   end
