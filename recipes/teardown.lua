@@ -96,10 +96,13 @@ local function tear_down(run)
   end
   run:reading(run.hold, run)
   local result = plan.teardown.run(t, run.ctx)
+  local free, held = run:let_go()
+  if not free then
+    table.insert(result.left, { key = "account_lock", kind = "lock", reason = tostring(held) })
+  end
   run:emit { type = "text", lines = end_lines(run, result) }
   run:emit { type = "teardown", region = run.region, removed = #result.removed,
     kept = result.kept, left = result.left }
-  run:let_go()
   return #result.left > 0 and "left" or "done"
 end
 

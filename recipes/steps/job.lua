@@ -90,10 +90,17 @@ local function judged(run, found)
   return same and known or nil
 end
 
+-- Whether what was found out leaves the transport open (a pod went with its files, say): only
+-- another job can tell.
+local function is_open(shown)
+  return shown.verdict == "UNKNOWN" and shown.exit ~= "done"
+end
+
 -- The verdict of the job if it ended well before; nil when it must run (again).
 local function ended_well(run, found)
   local well = found.info and found.info.status == "SUCCEEDED" and not run.settings.again
-  return well and found.judged and found.judged.verdict and found.judged or nil
+  local shown = well and found.judged and found.judged.verdict
+  return shown and not is_open(shown) and found.judged or nil
 end
 
 -- Whether the newest job was submitted by a run that did not live to see its end.

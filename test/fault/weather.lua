@@ -30,9 +30,11 @@ local function options_of(words)
   return options
 end
 
-local function command(options, seed)
-  return ("build/rtl test/fault/weather.lua --seed %d%s"):format(seed,
-    options.only and " --only " .. options.only or "")
+-- What plays a life again.
+local function command(life)
+  local kind = life.spec:match "^[^,]+"
+  return ("build/rtl test/fault/weather.lua --seed %d%s"):format(life.seed,
+    kind ~= "weather" and " --only " .. kind or "")
 end
 
 -- ---- one process: a life a line ----
@@ -71,7 +73,7 @@ function Sum:add(life)
   for i, code in ipairs(life.codes) do
     self.codes[code] = (self.codes[code] or 0) + 1
     self.examples[code] = self.examples[code]
-      or ("%s\n    %s"):format(life.errors[i], command({}, life.seed))
+      or ("%s\n    %s"):format(life.errors[i], command(life))
   end
   self.calls = math.max(self.calls, life.most_calls or 0)
   self.longest = math.max(self.longest, life.longest or 0)
@@ -90,9 +92,10 @@ end
 
 function Sum:show(seconds)
   for name in pairs(kinds) do self.struck[name] = self.struck[name] or 0 end
+  local function share(n) return 100 * n / self.lives end
   print(("%d lives (%d with a kill) in %.0f s: %d wrong; %.1f %% got their deploy, %.1f %% at once")
-    :format(self.lives, self.killed, seconds, #self.wrong, 100 * self.success / self.lives,
-      100 * self.at_once / self.lives))
+    :format(self.lives, self.killed, seconds, #self.wrong, share(self.success),
+      share(self.at_once)))
   print(("most calls of a run %d, longest run %.0f virtual minutes"):format(self.calls,
     self.longest / 60))
   print "weather: how often it struck, in how many lives it was there"
@@ -120,13 +123,13 @@ local function play_chunk(options, sum, from)
     sum:add(life)
     if life.problem then
       print(("seed %d: %s\n  %s\n  %s"):format(life.seed, life.problem:sub(1, 600),
-        table.concat(life.ends, ", "), command(options, life.seed)))
+        table.concat(life.ends, ", "), command(life)))
     end
   end
   if seen ~= count then
     sum.wrong[#sum.wrong + 1] = from + seen
     print(("seed %d ended its process: %s\n  %s"):format(from + seen, ran.stderr:sub(-800),
-      command(options, from + seen)))
+      command { seed = from + seen, spec = options.only or "weather" }))
   end
 end
 

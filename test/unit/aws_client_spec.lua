@@ -285,6 +285,28 @@ describe("an AWS client", function ()
     assert.equal(3, ec2.bucket.tokens)
   end)
 
+  it("is patient where the endpoint answered before and nothing gets through now", function ()
+    local function away(count)
+      local list = {}
+      for i = 1, count do list[i] = lost(false) end
+      return list
+    end
+    local ec2 = client "ec2"
+    fake.answers = away(3)
+    assert.equal("RTL-NET-008", select(2, ec2:describe_vpcs {}).code)
+    assert.equal(3, #fake.requests)
+    local tokens = ec2.bucket.tokens
+    fake.answers = { VPCS, table.unpack(away(12)) }
+    fake.answers[14] = VPCS
+    assert.is_table(ec2:describe_vpcs {})
+    assert.is_table(ec2:describe_vpcs {})
+    assert.equal(3 + 14, #fake.requests)
+    assert.is_true(ec2.bucket.tokens >= tokens)
+    fake.answers = away(14)
+    assert.equal("RTL-NET-008", select(2, ec2:describe_vpcs {}).code)
+    assert.is_true(fake.now < 400)
+  end)
+
   it("fetches new credentials when the old ones have expired, once", function ()
     local count = 0
     local provider = credentials.new(function ()

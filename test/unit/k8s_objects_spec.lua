@@ -102,6 +102,17 @@ describe("a request", function ()
     assert.equal(6, #s.log)
   end)
 
+  it("is patient where the server answered before and nothing gets through now", function ()
+    local c = start { ["GET " .. PODS .. "/x"] = function (_, count)
+      if count > 1 and count < 9 then return reset(false)() end
+      return { 200, { kind = "Pod" } }
+    end }
+    assert(c:get("Pod", "x"))
+    assert(c:get("Pod", "x"))
+    assert.equal(9, #s.log)
+    assert.is_true(clock.mono() > 15 and clock.mono() < 150)
+  end)
+
   it("sends a create once, an apply again", function ()
     local pod = { apiVersion = "v1", kind = "Pod", metadata = { name = "p" } }
     local c = start { ["POST " .. PODS] = reset(true),

@@ -164,7 +164,11 @@ local function send(self, call)
     if not creds then return nil, own(failure) end
   end
   local res, lost, started = self.limiter:with(exchange, self, call, creds)
-  if not res then return nil, lost, {} end
+  if not res then
+    lost.unreached = self.answered and not lost.sent
+    return nil, lost, {}
+  end
+  self.answered = true
   local seen = { creds = creds, headers = res.headers }
   if res.status < 300 then
     learn_skew(res, started)
@@ -427,6 +431,7 @@ function M.new(service, options)
     service = svc, region = options.region, credentials = options.credentials,
     endpoint = place or false, nowhere = nowhere or false, tls = options.tls or {},
     bucket = retry.new(options.attempts, options.mode), notice = options.notice or false,
+    answered = false, -- whether anything came from the endpoint yet
     quiet_until = -math.huge,
     limiter = options.limiter or limiter.new(svc.limits),
     timeouts = setmetatable(options.timeouts or {}, { __index = TIMEOUTS }),

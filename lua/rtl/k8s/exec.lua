@@ -66,11 +66,13 @@ end
 -- Connects; what surely has not begun is tried again.
 local function open(client, options, what)
   local protocols, anew, renewed = PROTOCOLS, false, false
-  for count = 1, 4 do
+  local count = 0
+  while true do
+    count = count + 1
     local ws, problem = open_once(client, options, protocols, anew)
     if ws then return ws end
     anew = false
-    local last = count == 4
+    local last = count >= request.tries(client, problem, problem.status)
     if problem.status == 401 and not renewed and type(client.options.token) == "function" then
       anew, renewed = true, true
     elseif #protocols == 2 and old_server(problem) then
@@ -82,7 +84,6 @@ local function open(client, options, what)
       return nil, refusal(problem, what)
     end
   end
-  return nil, err.new { code = "RTL-K8S-030", message = "no connection", doing = what }
 end
 
 -- The streams ---------------------------------------------------------------------------------

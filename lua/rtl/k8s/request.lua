@@ -13,6 +13,9 @@ local wire = require "rtl.wire"
 local M = {}
 
 local MAX_TRIES = 6
+-- Where the server answered before and now nothing gets through to it (it restarts, or the network
+-- of this machine is gone): about a minute and a half.
+local UNREACHED = 9
 local INTERNAL_TRIES = 3 -- after "InternalError", which seldom heals
 local LONGEST_WAIT = 60  -- seconds, whatever a server asks for
 local MAX_ERROR = 1 << 20 -- bytes of an error's body that are read
@@ -209,12 +212,19 @@ local function drain(res)
   return table.concat(parts)
 end
 
+--- How often a request is tried at most after such an error.
+function M.tries(client, problem, status)
+  local unreached = client.answered and not status and not problem.sent
+  return unreached and UNREACHED or MAX_TRIES
+end
+
 -- One try: res on success; nil, error, seconds the server asks to wait, HTTP status.
 local function attempt(client, options, anew)
   local headers, problem = M.headers(client, anew)
   if not headers then return nil, problem end
   local res, trouble = wire.request(wire_request(client, options, headers))
   if not res then return nil, err.wrap(trouble, { doing = options.doing }), nil, nil end
+  client.answered = true
   if res.status >= 200 and res.status < 300 then return res end
   local failure = M.error_of(res.status, drain(res), { doing = options.doing })
   return nil, failure, retry_after(res) or failure.retry_after, res.status
@@ -227,7 +237,7 @@ end
 function M.send(client, options)
   local kind = options.retry or "again"
   local anew, renewed = false, false
-  for count = 1, MAX_TRIES do
+  for count = 1, UNREACHED do
     local res, problem, wanted, status = attempt(client, options, anew)
     if res then return res end
     anew = false
@@ -236,7 +246,7 @@ function M.send(client, options)
     else
       local again = status and status_retry(status, problem, kind, count)
         or not status and wire_retry(problem, kind)
-      if not again or count == MAX_TRIES then return nil, problem end
+      if not again or count >= M.tries(client, problem, status) then return nil, problem end
       task.sleep(M.back_off(count, wanted))
     end
   end

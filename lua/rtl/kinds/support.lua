@@ -146,15 +146,30 @@ function M.find(ctx, spec, outputs_of)
   return list
 end
 
+-- Seconds for which looks may fail in a way that passes before a wait gives up.
+local BLIND = 300
+
+-- Whether a look that failed says nothing of what is waited for: the network or the service did not
+-- answer, and may in a while.
+local function is_blind(failure)
+  return failure.retryable == true or failure.sent == true
+end
+
 --- Waits until `look()` gives something. look() returns a value (done), false and a text (what it
--- waits for), or nil and an error (can't come any more). options: ctx, res, every (s, 10), limit
--- (s, required), what (text). RTL-PLAN-014 when the limit passes.
+-- waits for), or nil and an error (can't come any more; one that passes is looked past for five
+-- minutes). options: ctx, res, every (s, 10), limit (s, required), what (text). RTL-PLAN-014 when
+-- the limit passes.
 function M.wait(options, look)
-  local began, detail = clock.mono(), nil
+  local began, detail, seen = clock.mono(), nil, clock.mono()
   while true do
     local value, more = look()
     if value then return value end
-    if value == nil then return nil, more end
+    if value == nil then
+      if not is_blind(more) or clock.mono() - seen >= BLIND then return nil, more end
+      more = more.message
+    else
+      seen = clock.mono()
+    end
     detail = more or detail
     if detail then options.ctx:waiting(options.res, detail) end
     if clock.mono() - began >= options.limit then

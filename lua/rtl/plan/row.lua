@@ -58,7 +58,8 @@ end
 local function decide_replace(row, reason)
   row.action = "replace"
   table.insert(row.reasons, 1, reason)
-  if row.resource.kind.replaceable == false then
+  -- In what failed to come about nothing can stand.
+  if row.resource.kind.replaceable == false and not row.live.failed then
     refuse(row, "RTL-PLAN-008",
       "would have to be replaced, but other things stand in it: " .. reason,
       "Tear the deployment down first, or take the change back")

@@ -49,7 +49,8 @@ local Jobs = {}
 Jobs.__index = Jobs
 
 --- A handle for jobs. `options`: exec = function (argv, opts) → { code, stdout, stderr } | nil, err
--- (runs a command in the head pod), address ("http://127.0.0.1:8265"), python ("python3").
+-- (runs a command in the head pod; opts.again: it may be run twice), address
+-- ("http://127.0.0.1:8265"), python ("python3").
 function M.jobs(options)
   if type(options) ~= "table" or type(options.exec) ~= "function" then
     error("bad argument #1 to 'jobs' (table with exec expected)", 2)
@@ -63,7 +64,7 @@ end
 -- Decoded body, HTTP status; or nil, err.
 local function rest(jobs, method, path, doing, body)
   local argv = { jobs.python, "-c", M.REST_SCRIPT, method, jobs.address .. path, body }
-  local r, problem = jobs.exec(argv, {})
+  local r, problem = jobs.exec(argv, { again = method == "GET" })
   if not r then return nil, err.wrap(problem, { doing = doing }) end
   local status, text = r.stdout:match("^(%d+)\n(.*)$")
   if r.code ~= 0 or not status then

@@ -3,11 +3,13 @@
 -- With the setting `kubeconfig` there is no AWS in the run: what stands is used and checked.
 
 local aws = require "rtl.aws"
+local clock = require "rtl.clock"
 local crypto = require "rtl.native.crypto"
 local err = require "rtl.err"
 local k8s = require "rtl.k8s"
 local proxies = require "rtl.wire.proxy"
 local settings = require "rtl.recipe.settings"
+local task = require "rtl.task"
 
 local M = {}
 
@@ -73,20 +75,61 @@ local function not_yet(name, text)
     message = ("cluster %s %s"):format(name, text), hint = "rtl recipes/deploy.lua makes it" }
 end
 
--- The client of the deployment's EKS cluster, kept once the cluster answers.
+-- The name of a new cluster's endpoint and its creator's access reach the world some time after it
+-- is ACTIVE: what is refused for that is asked again, a while.
+local YOUNG, LOOK_EVERY, PATIENCE = 3600, 5, 600
+
+local function passes_with_age(e)
+  return e.code == "RTL-NET-001" or e.status == 401 or e.status == 403
+end
+
+local function await_answer(client, cluster)
+  if clock.utc() - (cluster.createdAt or 0) > YOUNG then return true end
+  local began = clock.mono()
+  while true do
+    local version, failure = client:version()
+    if version then return true end
+    if not err.find(failure, passes_with_age) or clock.mono() - began > PATIENCE then
+      return nil, failure
+    end
+    task.sleep(LOOK_EVERY)
+  end
+end
+
+local function find_cluster(session, client_for, values, name)
+  local answer, failure = client_for("eks"):describe_cluster { name = name }
+  if failure and aws.errors.not_found(failure) then return not_yet(name, "is not there yet") end
+  if failure then return nil, failure end
+  if answer.cluster.status ~= "ACTIVE" and answer.cluster.status ~= "UPDATING" then
+    return not_yet(name, "is " .. answer.cluster.status)
+  end
+  local client = client_of(session, answer.cluster, values.namespace)
+  local answers, refused = await_answer(client, answer.cluster)
+  if not answers then return nil, refused end
+  return client
+end
+
+-- The client of the deployment's EKS cluster, kept once the cluster answers. Tasks that ask at the
+-- same time share one look.
 local function eks_client(session, client_for, values)
-  local kept
+  local kept, looking
   local name = values.use_cluster ~= "" and values.use_cluster or values.name
   return function ()
-    if kept then return kept end
-    local answer, failure = client_for("eks"):describe_cluster { name = name }
-    if failure and aws.errors.not_found(failure) then return not_yet(name, "is not there yet") end
-    if failure then return nil, failure end
-    if answer.cluster.status ~= "ACTIVE" and answer.cluster.status ~= "UPDATING" then
-      return not_yet(name, "is " .. answer.cluster.status)
+    while looking do
+      local found, failure = looking:get()
+      if found ~= false then return found, failure end -- else whoever looked was stopped
     end
-    kept = client_of(session, answer.cluster, values.namespace)
-    return kept
+    if kept then return kept end
+    local mine = task.future()
+    looking = mine
+    local _ <close> = setmetatable({}, { __close = function ()
+      looking = nil
+      if not mine:ready() then mine:set(false) end
+    end })
+    local client, failure = find_cluster(session, client_for, values, name)
+    kept = client
+    mine:set(client, failure)
+    return client, failure
   end
 end
 

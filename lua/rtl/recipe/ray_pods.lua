@@ -3,6 +3,7 @@
 local err = require "rtl.err"
 local json = require "rtl.native.json"
 local ray = require "rtl.ray"
+local task = require "rtl.task"
 
 local M = {}
 
@@ -33,19 +34,34 @@ function M.head(run)
     hint = "Deploy it first: rtl recipes/deploy.lua --to ray_cluster" }
 end
 
---- Runs a command in the pod's first container. `options`: stdin, timeout, on_stdout. Returns
--- {code, stdout, stderr} | nil, err.
-function M.exec(run, pod, argv, options)
-  options = options or {}
-  return assert(run:k8s()):exec {
-    namespace = pod.metadata.namespace, pod = pod.metadata.name,
-    container = pod.spec.containers[1].name, argv = argv, stdin = options.stdin,
-    on_stdout = options.on_stdout, timeout = options.timeout or 60,
-  }
+local TRIES, PAUSE = 5, 3 -- of a command that only reads, where its stream breaks off
+
+-- Whether a stream broke off before it told how the command ended, or before it began.
+local function broke_off(e)
+  return e.code == "RTL-K8S-030" or e.code:find "^RTL%-NET%-" ~= nil
 end
 
---- As M.exec, but a code other than 0 is an error (RTL-STEP-011).
+--- Runs a command in the pod's first container. `options`: stdin, timeout, on_stdout, again (it
+-- only reads: may be run once more when its stream breaks off). Returns {code, stdout, stderr} |
+-- nil, err.
+function M.exec(run, pod, argv, options)
+  options = options or {}
+  for try = 1, TRIES do
+    local result, failure = assert(run:k8s()):exec {
+      namespace = pod.metadata.namespace, pod = pod.metadata.name,
+      container = pod.spec.containers[1].name, argv = argv, stdin = options.stdin,
+      on_stdout = options.on_stdout, timeout = options.timeout or 60,
+    }
+    if result or not options.again or try == TRIES or not broke_off(failure) then
+      return result, failure
+    end
+    task.sleep(PAUSE)
+  end
+end
+
+--- The output of a command that only reads; a code other than 0 is an error (RTL-STEP-011).
 function M.output(run, pod, argv, options)
+  options = setmetatable({ again = true }, { __index = options })
   local result, failure = M.exec(run, pod, argv, options)
   if not result then return nil, failure end
   if result.code == 0 then return result.stdout end

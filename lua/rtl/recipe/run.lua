@@ -237,15 +237,16 @@ function Run:let_go_of_dead()
   assert(release(self.ctx, dead_runs(self.ctx.ledger)))
 end
 
---- Gives the account's lock back, also while the run is being cancelled.
+--- Gives the account's lock back, also while the run is being cancelled: true, or nil and why it
+-- stays (the reader is told).
 function Run:let_go()
   local hold = rawget(self, "account_hold")
-  if not hold then return end
+  if not hold then return true end
   self.account_hold = nil
-  local done, problem = task.shield(15, function () return hold:close() end)
-  if not done then
-    self:note("the account's lock stays, since it could not be given back: " .. tostring(problem))
-  end
+  local done, problem = task.shield(60, function () return hold:close() end)
+  if done then return true end
+  self:note("the account's lock stays, since it could not be given back: " .. tostring(problem))
+  return nil, problem
 end
 
 --- Calls f(...), which only reads, and returns its results. What the caller may not do is raised

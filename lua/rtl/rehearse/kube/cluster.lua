@@ -4,6 +4,7 @@ local array = require "rtl.array"
 local chance = require "rtl.rehearse.chance"
 local controllers = require "rtl.rehearse.kube.controllers"
 local images = require "rtl.rehearse.kube.images"
+local jobs = require "rtl.rehearse.ray.jobs"
 local kubelet = require "rtl.rehearse.kube.kubelet"
 local nodes = require "rtl.rehearse.kube.nodes"
 local pods = require "rtl.rehearse.kube.pods"
@@ -49,6 +50,9 @@ function M.new(world, options)
   end
   first_objects(kube)
   kube.store.changed = function (resource, object, kind)
+    if resource == kube.pods and (kind == "DELETED" or pods.ended(object)) then
+      jobs.pod_lost(kube, object.metadata.uid)
+    end
     if kind == "DELETED" or object.metadata.deletionTimestamp then kube.something_went = true end
     controllers.note(kube, resource, object)
     kube:kick()

@@ -69,7 +69,7 @@ local function plan(kube, job)
   local spread = kube.world:spread(0.9, 1.15, "job", job.id)
   job.running_at = START * spread
   job.init_at = job.running_at + INIT * spread
-  if job.way == "refused" then
+  if job.way == "refused" or job.way == "blocked" then
     job.ends_at, job.result = job.init_at + LOST, "FAILED"
   elseif job.workers[1] == nil or job.world > job.slots then
     job.ends_at, job.result = math.huge, nil
@@ -128,6 +128,19 @@ function M.submit(kube, head, id, entrypoint, runtime, folder)
   return job
 end
 
+--- A pod has ended or gone: what runs on it as a worker fails with it.
+function M.pod_lost(kube, uid)
+  M.each(kube, function (job)
+    local t = kube.world:now() - job.begun
+    if job.stopped_at or t >= job.ends_at then return end
+    for _, worker in ipairs(job.workers) do
+      if worker.metadata.uid == uid then
+        job.ends_at, job.result, job.lost, job.lines = t + LOST, "FAILED", worker, nil
+      end
+    end
+  end)
+end
+
 --- The job of a head pod with that id, or nil.
 function M.find(kube, head, id)
   return jobs_of(kube, head).by_id[id or ""]
@@ -181,6 +194,13 @@ local function driver_lines(job)
   say(job.running_at + 6, ("(TrainController pid=812) Attempting to start training worker group of "
       .. "size %d with the following resources: [{'CPU': 1, 'GPU': 1}] * %d"):format(job.world,
                                                                                    job.world))
+  if job.way == "blocked" then
+    say(job.init_at + LOST * 0.8, "(TrainController pid=812) torch.distributed."
+        .. "DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3690, remote process exited or "
+        .. "there was a network error, NCCL version " .. nccl.VERSIONS.nccl)
+    say(job.init_at + LOST, "ray.train.WorkerGroupError: Training failed due to worker errors")
+    return lines
+  end
   if job.way == "refused" then
     say(job.init_at + LOST * 0.8, "(TrainController pid=812) torch.distributed."
         .. "DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3690, invalid usage (run with "
@@ -195,6 +215,12 @@ local function driver_lines(job)
                    :format(job.world))
   for i = 1, job.steps do
     say(job.init_at + (i + 1) * job.step, ("step %d of %d"):format(i, job.steps))
+  end
+  if job.lost then
+    say(job.ends_at - 0.2, ("(TrainController pid=812) A worker node has died: %s")
+      :format(job.lost.metadata.name))
+    say(job.ends_at - 0.1, "ray.train.WorkerGroupError: Training failed due to worker errors")
+    return lines
   end
   if job.stuck or job.exit_code then
     if job.exit_code then say(job.ends_at - 0.1, "RuntimeError: the script ends by itself") end

@@ -32,8 +32,29 @@ end
 
 local REFUSED_NETS = { socket = true, ib = true }
 
+local function lets_itself(region, group_id, egress)
+  return region.rules:first(function (rule)
+    return rule.GroupId == group_id and (rule.IsEgress or false) == egress
+      and (rule.ReferencedGroupInfo or {}).GroupId == group_id
+  end) ~= nil
+end
+
+--- Whether no security group of the pod's machine lets all traffic through to itself and from
+-- itself: EFA's does not count by addresses.
+function M.is_closed(kube, pod)
+  local region, machine = kube.world.aws.regions[kube.region], kube.machines[pod.spec.nodeName]
+  local instance = region and machine and region.instances:get(machine.id)
+  for _, group in ipairs(instance and instance.SecurityGroups or {}) do
+    if lets_itself(region, group.GroupId, true) and lets_itself(region, group.GroupId, false) then
+      return false
+    end
+  end
+  return instance ~= nil
+end
+
 --- Which way a job takes: "efa", "socket" (no plugin), "no-device" (plugin, but no EFA in the pod),
--- "pinned" (to sockets) or "refused" (a pin that nothing fulfils).
+-- "pinned" (to sockets), "refused" (a pin that nothing fulfils) or "blocked" (EFA, and its packets
+-- are dropped).
 function M.way(kube, env, pod)
   local limits = (pod.spec.containers[1].resources or {}).limits or {}
   local net = (env.NCCL_NET or ""):lower()
@@ -42,7 +63,7 @@ function M.way(kube, env, pod)
   local usable = plugin and limits["vpc.amazonaws.com/efa"] ~= nil
                  and (env.FI_PROVIDER or "efa") == "efa"
   local known = net == "" or net == "libfabric" or net == "aws libfabric" or net == "ofi"
-  if usable and known then return "efa" end
+  if usable and known then return M.is_closed(kube, pod) and "blocked" or "efa" end
   if net ~= "" and not REFUSED_NETS[net] then return "refused" end
   return plugin and "no-device" or "socket"
 end
@@ -124,8 +145,12 @@ local function network_lines(way, facts)
   local function add_all(list)
     for _, text in ipairs(list) do lines[#lines + 1] = text end
   end
-  if way == "efa" then
+  if way == "efa" or way == "blocked" then
     add_all(provider_lines(facts))
+    if way == "blocked" then
+      add_all { "WARN NET/OFI Unable to insert remote address into address vector for device 0. "
+                .. "RC: -22" }
+    end
     return lines
   end
   if way == "no-device" or (way == "refused" and facts.plugin) then
@@ -241,7 +266,7 @@ function M.log(way, facts)
               ("Bootstrap: Using eth0:%s<0>"):format(facts.ip) }
   end
   add_all(network_lines(way, facts))
-  if way == "refused" then return written(facts, lines) end
+  if way == "refused" or way == "blocked" then return written(facts, lines) end
   add_all { comm_lines(facts, "START") }
   add_all(topology_lines(facts))
   add_all { comm_lines(facts, "COMPLETE") }
