@@ -11,7 +11,8 @@ Control, all under /_judge/:
                   "reset-after"|"slow:SECONDS"|"token-expired"|"kill-before:FILE"|"kill-after:FILE"}
                  (match is an fnmatch pattern; nth counts from now; FILE holds the id of a process)
   POST set       {"key": "quota:ec2:L-1216C47A", "value": 64}, {"key": "activities:GROUP", "value": [...]},
-                 {"key": "offerings", "value": [...]}, {"key": "price:INSTANCE_TYPE", "value": "1.23"}
+                 {"key": "offerings", "value": [...]}, {"key": "price:INSTANCE_TYPE", "value": "1.23"},
+                 {"key": "pages", "value": 2}: lists come in pages of at most so many items
   POST verify    {"url": ..., "method": "GET", "headers": {...}, "body": ""} or {"token": "k8s-aws-v1...",
                  "cluster": NAME}: judges a (presigned) request without sending it
 Problems are "code: text"; notes are observations that are no fault.  Signatures of wrong requests are only logged;
@@ -41,6 +42,7 @@ from botocore import xform_name
 from botocore.parsers import create_parser
 from botocore.utils import percent_encode
 from judge_model import Catalog, Decoder, check_checksums, reserialise, validate
+from judge_pages import Pages
 from judge_signature import Request, check_signature, split_pairs
 from judge_state import NOW, AwsError, World, guess, serialise_error, serialise_output
 
@@ -101,6 +103,7 @@ class Judge:
     def reset(self):
         with self.lock:
             self.world, self.faults, self.entries = World(), [], []
+            self.pages = Pages()
             self.tokens, self.token_locks = {}, collections.defaultdict(threading.RLock)
             self.token_uses, self.no_token = collections.defaultdict(list), []
 
@@ -223,7 +226,14 @@ class Judge:
                     "; ".join(entry["problems"])[:500],
                     401 if protocol == "ec2" else 403,
                 )
-            answer = self.answer_once(req, sig, entry, op, protocol, p)
+            answer = self.pages.answer(
+                entry["service"],
+                op,
+                protocol,
+                p,
+                self.world.settings.get("pages"),
+                lambda: self.answer_once(req, sig, entry, op, protocol, p),
+            )
             if do.startswith("kill-after:"):
                 kill_process(do)
             if do == "reset-after" or do.startswith("kill-after:"):
@@ -424,6 +434,7 @@ class Judge:
                     collections.Counter(f"{name(e)}: {n}" for e in entries for n in e["notes"])
                 ),
                 "own": sorted({name(e) for e in entries if OWN in e["notes"]}),
+                "paged": sorted(self.pages.cut),
                 "guessed": sorted({name(e) for e in entries if any(map(GUESSED, e["notes"]))}),
                 "connections": len(used),
                 "requests_per_connection": [used[c] for c in sorted(used)],

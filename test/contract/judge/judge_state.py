@@ -30,8 +30,9 @@ def wire_text(shape, value, time_format):
         kind = shape.serialization.get("timestampFormat", time_format)
         if kind == "unixtimestamp":
             return value.timestamp()
+        fraction = ".%f" if getattr(value, "microsecond", 0) else ""
         return value.strftime(
-            "%Y-%m-%dT%H:%M:%SZ" if kind == "iso8601" else "%a, %d %b %Y %H:%M:%S GMT"
+            f"%Y-%m-%dT%H:%M:%S{fraction}Z" if kind == "iso8601" else "%a, %d %b %Y %H:%M:%S GMT"
         )
     return value
 
@@ -222,7 +223,7 @@ class World:
     """The small state. A method named service_Operation answers that operation; None means: ask the upstream."""
 
     def __init__(self):
-        self.objects, self.settings = collections.defaultdict(dict), {}
+        self.objects, self.settings, self.began = collections.defaultdict(dict), {}, NOW()
 
     def handles(self, service, op):
         names = [n for kind, row in EKS_KINDS.items() for n in (kind, row[0])]
@@ -582,7 +583,7 @@ class World:
             {
                 "ActivityId": str(uuid.uuid4()),
                 "AutoScalingGroupName": k[11:],
-                "StartTime": NOW(),
+                "StartTime": self.began,
                 **a,
             }
             for k, v in self.settings.items()
