@@ -1,8 +1,8 @@
 """Compares requests that rtl made (JSON on stdin, from aws_wire_spec.lua) with botocore's own.
 
 Compared is every byte that means something: order is free only where the protocol leaves it free
-(parameters of a form or query, members of a JSON object, siblings of different names in XML), and
-so is the spelling of one value (%20 or +, escapes in JSON).  Prints a line for each difference.
+(parameters of a form or query, members of a JSON object), and so is the spelling of one value (%20
+or +, escapes in JSON).  Prints a line for each difference.
 """
 
 import base64
@@ -23,10 +23,10 @@ session = botocore.session.get_session()
 
 
 def meant(shape, value):
-    """Our parameters as botocore wants them: blobs are bytes, times dates."""
+    """Our parameters as botocore wants them: in its order, blobs are bytes, times dates."""
     kind = shape.type_name
     if kind == "structure":
-        return {k: meant(shape.members[k], v) for k, v in value.items()}
+        return {k: meant(m, value[k]) for k, m in shape.members.items() if k in value}
     if kind == "list":
         return [meant(shape.member, v) for v in value]
     if kind == "map":
@@ -58,9 +58,8 @@ def pairs(query):
 
 
 def tree(node):
-    """An element; siblings of one name keep their order."""
-    children = sorted((tree(child) for child in node), key=lambda child: child[0])
-    return node.tag, sorted(node.attrib.items()), node.text or "", children
+    """An element; what is in it keeps its order."""
+    return node.tag, sorted(node.attrib.items()), node.text or "", [tree(child) for child in node]
 
 
 def unique(items):

@@ -12,7 +12,11 @@ end
 local in_world = { name = "the world", lax = false, account = function () return "000000009012" end,
                    start = function () return world.start "calm" end }
 local in_moto = { name = "moto", lax = true, account = function () return "123456789012" end,
-                  start = function () return moto.start() end }
+                  start = function ()
+                    local server = moto.start()
+                    server:allow "g6.13xlarge" -- asked for since there is no such type
+                    return server
+                  end }
 
 contract.play(in_world)
 contract.play(in_moto)

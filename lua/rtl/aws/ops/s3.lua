@@ -164,7 +164,7 @@ return {
     Error = "Key VersionId Code Message",
     LifecycleExpiration = "Date:time Days:int ExpiredObjectDeleteMarker:bool",
     LifecycleRule = [[
-      ID Status!:(Enabled|Disabled) Filter:LifecycleRuleFilter Expiration:LifecycleExpiration
+      Expiration:LifecycleExpiration ID Filter:LifecycleRuleFilter Status!:(Enabled|Disabled)
       NoncurrentVersionExpiration:NoncurrentVersionExpiration
       AbortIncompleteMultipartUpload:AbortIncompleteMultipartUpload]],
     LifecycleRuleFilter = "Prefix",
