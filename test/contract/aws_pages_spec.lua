@@ -97,7 +97,7 @@ local function make_compute()
   end)
   times(function (i)
     ask("ec2", "create_launch_template_version", { LaunchTemplateId = made.template,
-      LaunchTemplateData = { InstanceType = "g6.12xlarge", UserData = "dA==", KeyName = "k" .. i } })
+      LaunchTemplateData = { InstanceType = "g6.12xlarge", KeyName = "k" .. i } })
   end)
 end
 
@@ -174,8 +174,8 @@ local function cases()
       describe_capacity_reservations = {}, describe_images = { Owners = { "amazon" } },
       describe_instance_type_offerings = { LocationType = "availability-zone", Filters = {
         { Name = "instance-type", Values = { "m5.large", "g6.12xlarge" } } } },
-      describe_instance_types = { InstanceTypes = { "m5.large", "m5.xlarge", "c5.large", "c5.xlarge",
-        "r5.large", "g6.12xlarge" } },
+      describe_instance_types = { InstanceTypes = { "m5.large", "m5.xlarge", "c5.large",
+        "c5.xlarge", "r5.large", "g6.12xlarge" } },
       describe_instances = {}, describe_internet_gateways = {},
       describe_launch_template_versions = { LaunchTemplateId = made.template },
       describe_launch_templates = {}, describe_nat_gateways = {},

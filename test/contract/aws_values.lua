@@ -1,5 +1,5 @@
---- Generated parameters for the operations of rtl.aws.ops, from the tables alone: each member on its
--- own with each of its odd values, all members together, lists and maps of 0, 1 and 3.
+--- Generated parameters for the operations of rtl.aws.ops, from the tables alone: each member on
+-- its own with each of its odd values, all members together, lists and maps of 0, 1 and 3.
 
 local array = require "rtl.array"
 
