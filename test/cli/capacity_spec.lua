@@ -195,6 +195,41 @@ describe("capacity", function ()
     assert.matches("RTL-CAP-006", problem, 1, true)
   end)
 
+  it("runs a deployment in a Capacity Block that was bought", function ()
+    local world, leave = played.enter("calm", state)
+    local clock = require "rtl.clock"
+    local session = assert(require("rtl.aws").session { region = "us-east-2" })
+    local settings = { gpu_type = "p5.48xlarge", gpu_count = "2" }
+    local ok, message = pcall(function ()
+      local ec2 = session:client "ec2"
+      local offer = ec2:all("describe_capacity_block_offerings", { InstanceType = "p5.48xlarge",
+        InstanceCount = 2, CapacityDurationHours = 24 })[1]
+      local block = assert(ec2:purchase_capacity_block { InstancePlatform = "Linux/UNIX",
+        CapacityBlockOfferingId = offer.CapacityBlockOfferingId }).CapacityReservation
+      settings.reservation = block.CapacityReservationId
+      local none, failure = played.run(DEPLOY, false, { yes = true, to = "cluster" }, settings)
+      assert.is_nil(none)
+      assert.matches("is scheduled, from 2026-12-02T11:30:00Z", failure.message, 1, true)
+      world:advance(world.now_us + math.ceil(offer.StartDate - clock.utc() + 60) * 1000000)
+      assert.equal("done", (played.run(DEPLOY, false, { yes = true, to = "cluster" }, settings)))
+      local region = world.aws.regions["us-east-2"]
+      local group = region.clusters:all()[1].nodegroups:first(function (one)
+        return one.capacityType == "CAPACITY_BLOCK"
+      end)
+      assert.same({}, table.move(group.instanceTypes or {}, 1, 9, 1, {}))
+      local inside = region.instances:all(function (one)
+        return one.CapacityReservationId == block.CapacityReservationId
+      end)
+      assert.equal(2, #inside)
+      assert.equal(32, #inside[1].NetworkInterfaces)
+      assert.equal("done", (played.run(TEARDOWN, false, { yes = true }, settings)))
+      assert.equal("active", ec2:all("describe_capacity_reservations", {
+        CapacityReservationIds = { block.CapacityReservationId } })[1].State)
+    end)
+    leave()
+    if not ok then error(message, 0) end
+  end)
+
   it("takes types from a file of the team, and says what is wrong in it", function ()
     local path = fs.join(state, "types.lua")
     local function types(text) assert(fs.write(path, text)) end

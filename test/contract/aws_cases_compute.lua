@@ -112,6 +112,12 @@ case("holds capacity, and groups to place it in", function (t)
   local offers = t.ask("ec2", "describe_capacity_block_offerings", { InstanceType = "p5.48xlarge",
     InstanceCount = 2, CapacityDurationHours = 24 }).CapacityBlockOfferings
   assert.is_true(tonumber(offers[1].UpfrontFee) > 0)
+  if not t.with.lax then
+    local block = t.ask("ec2", "purchase_capacity_block", { InstancePlatform = "Linux/UNIX",
+      CapacityBlockOfferingId = offers[1].CapacityBlockOfferingId }).CapacityReservation
+    assert.same({ "scheduled", "capacity-block", 2 }, { block.State, block.ReservationType,
+      block.TotalInstanceCount })
+  end
 end)
 
 case("says quotas, prices and what groups did", function (t)

@@ -38,6 +38,8 @@ M.rows = {
     "EC2 user guide, capacity reservations" },
   { "ec2:describe_regions", "AllRegions adds those that the account has not enabled",
     "EC2 API reference, DescribeRegions" },
+  { "ec2:purchase_capacity_block", "moto has no such operation",
+    "botocore ec2 2016-11-15, PurchaseCapacityBlock" },
   { "service_quotas:list_service_quotas", "lists applied values; moto knows VPC's only",
     "botocore service-quotas 2019-06-24" },
   { "service_quotas:list_requested_service_quota_change_history_by_quota",

@@ -149,6 +149,29 @@ describe("the world's capacity", function ()
     assert.equal("InvalidRequest", failure.code)
   end)
 
+  it("sells blocks by their id, which begin, stop what runs in them, and end", function ()
+    local offer = ec2:all("describe_capacity_block_offerings", { InstanceType = "p5.48xlarge",
+      InstanceCount = 2, CapacityDurationHours = 24 })[1]
+    local block = assert(ec2:purchase_capacity_block { InstancePlatform = "Linux/UNIX",
+      CapacityBlockOfferingId = offer.CapacityBlockOfferingId }).CapacityReservation
+    assert.same({ offer.AvailabilityZone, offer.StartDate, offer.EndDate },
+      { block.AvailabilityZone, block.StartDate, block.EndDate })
+    local id = block.CapacityReservationId
+    local function free_and_state()
+      local one = reservation(id)
+      return { one.State, one.AvailableInstanceCount }
+    end
+    assert.same({ "scheduled", 0 }, free_and_state())
+    later(offer.StartDate - clock.utc() + 1)
+    assert.same({ "active", 2 }, free_and_state())
+    assert.equal(0, require("rtl.rehearse.aws.ec2.capacity").vcpus_used(region(), "L-417A185B"))
+    later(86400)
+    assert.same({ "expired", 0 }, free_and_state())
+    local _, failure = ec2:purchase_capacity_block { InstancePlatform = "Linux/UNIX",
+      CapacityBlockOfferingId = "cbr-0ffffffffffffffff" }
+    assert.matches("NotFound", failure.code)
+  end)
+
   it("grants a quota a while after it is asked for, where the scenario says so", function ()
     start "quota-later,after=600"
     local quota = { ServiceCode = "ec2", QuotaCode = "L-DB2E81BA" }

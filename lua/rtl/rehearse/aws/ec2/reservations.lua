@@ -2,9 +2,9 @@
 
 local array = require "rtl.array"
 local capacity = require "rtl.rehearse.aws.ec2.capacity"
-local chance = require "rtl.rehearse.chance"
 local common = require "rtl.rehearse.aws.ec2.common"
 local fault = require "rtl.rehearse.aws.fault"
+local machines = require "rtl.rehearse.aws.ec2.machines"
 local places = require "rtl.rehearse.aws.places"
 local types = require "rtl.rehearse.aws.types"
 
@@ -129,23 +129,85 @@ function ops.cancel_capacity_reservation(call, p)
   return { Return = true }
 end
 
+-- ---- Capacity Blocks ----
+
+local index_of = {}
+for i, name in ipairs(types.names) do index_of[name] = i end
+
+local DAY, MORNING = 86400, 41400 -- a block begins at 11:30 UTC of a day
+
+-- The id says what is offered: a read leaves nothing behind that a purchase could look up.
+local function offering(kind, zone, count, hours, day)
+  local start = day * DAY + MORNING
+  return { InstanceType = kind.name, AvailabilityZone = zone.name, InstanceCount = count,
+    CapacityBlockOfferingId = ("cbr-0%02x%02x%04x%04x%04x"):format(index_of[kind.name], zone.index,
+                                                                   count, hours, day),
+    StartDate = start, EndDate = start + hours * 3600, CapacityBlockDurationHours = hours,
+    Tenancy = "default", CurrencyCode = "USD",
+    UpfrontFee = ("%.2f"):format(kind.vcpu * 0.2 * hours * count) }
+end
+
+local function offered_as(call, id)
+  local digits = id:match "^cbr%-0(%x+)$"
+  if not digits or #digits ~= 16 then return nil end
+  local numbers = {}
+  for at, size in ("1:2 3:2 5:4 9:4 13:4"):gmatch "(%d+):(%d)" do
+    numbers[#numbers + 1] = tonumber(digits:sub(at, at + size - 1), 16)
+  end
+  local name, zone = types.names[numbers[1]], places.regions[call.region.name][numbers[2]]
+  return name and zone and offering(types.of(name), zone, table.unpack(numbers, 3))
+end
+
 function ops.describe_capacity_block_offerings(call, p)
-  local kind = types.of(p.InstanceType or "")
-  local list = array {}
+  local kind, list = types.of(p.InstanceType or ""), array {}
   if not kind or kind.quota ~= "L-417A185B" then return { CapacityBlockOfferings = list } end
-  local count, hours = p.InstanceCount or 1, p.CapacityDurationHours
   for _, zone in ipairs(places.regions[call.region.name]) do
     if types.offered(kind, call.region.name, zone) then
-      local start = (call.world:second() // 86400 + 1) * 86400 + 41400
-      list[#list + 1] = { InstanceType = p.InstanceType, AvailabilityZone = zone.name,
-        CapacityBlockOfferingId = "cbr-0" .. chance.hex(16, call.world.seed, "block", zone.id,
-                                                        p.InstanceType),
-        InstanceCount = count, StartDate = start, Tenancy = "default", CurrencyCode = "USD",
-        EndDate = start + hours * 3600, CapacityBlockDurationHours = hours,
-        UpfrontFee = ("%.2f"):format(kind.vcpu * 0.2 * hours * count) }
+      list[#list + 1] = offering(kind, zone, p.InstanceCount or 1, p.CapacityDurationHours,
+                                 call.world:second() // DAY + 1)
     end
   end
   return { CapacityBlockOfferings = list }
+end
+
+local STOPS = 1800 -- seconds before its end at which EC2 begins to stop what runs in a block
+
+local function end_block(call, item)
+  for _, instance in ipairs(call.region.instances:all()) do
+    if instance.CapacityReservationId == item.CapacityReservationId then
+      machines.stop(call, instance)
+    end
+  end
+end
+
+-- Scheduled until it begins, active until it ends; what runs in it is stopped a bit before.
+local function plan_block(call, item)
+  local world = call.world
+  local function at(time, happen) world:after(math.max(0, time - world:now()), happen) end
+  at(item.StartDate, function ()
+    item.State, item.AvailableInstanceCount = "active", item.TotalInstanceCount
+  end)
+  at(item.EndDate - STOPS, function () end_block(call, item) end)
+  at(item.EndDate, function () finish(call, item, "expired") end)
+end
+
+function ops.purchase_capacity_block(call, p)
+  local one = offered_as(call, p.CapacityBlockOfferingId)
+  if not one then
+    return fault.fail("InvalidCapacityBlockOfferingId.NotFound",
+                      "There is no such offering: " .. p.CapacityBlockOfferingId)
+  end
+  local refused = common.wrong_tags(p, "capacity-reservation")
+  if refused then return nil, refused end
+  local zone = places.zone(call.region.name, one.AvailabilityZone)
+  local item = new_reservation(call, { InstanceType = one.InstanceType, EndDateType = "limited",
+    InstancePlatform = p.InstancePlatform, InstanceCount = one.InstanceCount,
+    EndDate = one.EndDate, InstanceMatchCriteria = "targeted",
+    TagSpecifications = p.TagSpecifications }, zone)
+  item.ReservationType, item.State, item.StartDate = "capacity-block", "scheduled", one.StartDate
+  item.AvailableInstanceCount = 0
+  plan_block(call, item)
+  return { CapacityReservation = item, CapacityBlocks = array {} }
 end
 
 -- ---- launches ----
