@@ -27,9 +27,15 @@ local function line_of(e)
   return text
 end
 
+-- What others wrote is shown, and moves no cursor: a terminal acts upon control characters, also
+-- upon those that UTF-8 has as two bytes.
+local function harmless(text)
+  return (text:gsub("\xC2[\x80-\x9F]", "?"):gsub("[\0-\8\11-\31\127]", "?"))
+end
+
 function mt.__tostring(e)
   local hint = hint_of(e)
-  return line_of(e) .. (hint and ". " .. hint or "")
+  return harmless(line_of(e) .. (hint and ". " .. hint or ""))
 end
 
 local function check(ok, problem)

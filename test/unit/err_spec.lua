@@ -13,6 +13,11 @@ describe("err", function ()
     assert.is_true(err.has_code(outer, "AccessDenied"))
   end)
 
+  it("shows nothing that a terminal acts upon", function ()
+    local e = err.new { code = "E", message = "a\27[2Jb\7\u{9b}1mc é\r\n\td\127\0", hint = "h\8" }
+    assert.equal("a?[2Jb??1mc é?\n\td?? (E). h?", tostring(e))
+  end)
+
   it("fails as nil and an error", function ()
     local value, e = err.fail { code = "X", message = "m" }
     assert.is_nil(value)
