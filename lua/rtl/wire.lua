@@ -190,6 +190,7 @@ local function new_answer(answer)
   return setmetatable({
     status = answer.status,
     reason = answer.reason or "",
+    repeated = answer.repeated or false,
     header_list = list,
     headers = header_map(list),
     source = source_of(answer),
@@ -227,9 +228,10 @@ end
 -- KiB), timeout (seconds for all of it), idle (seconds without a byte either way, 60; false: no
 -- limit), connect_timeout (10), tls = { ca, cert, key (PEM texts), ca_file, server_name,
 -- insecure }, proxy (URL; false: none; nil: as the environment says).
--- Returns { status, reason, headers (small names, repeats joined by ", "), header_list, body } or,
--- for a stream, with read() and close(); or nil and an error RTL-NET-…, whose `sent` says that the
--- request may have taken effect.
+-- Returns { status, reason, headers (small names, repeats joined by ", "), header_list, body,
+-- repeated (the request was sent twice: a kept connection died of the first sending, which may have
+-- taken effect) } or, for a stream, with read() and close(); or nil and an error RTL-NET-…, whose
+-- `sent` says that the request may have taken effect.
 function M.request(req)
   local r = normalised(req)
   local answer, e = impl.request(r)

@@ -236,7 +236,7 @@ static void describe_refusal(struct rtl_http *self) {
   if (self->refusal == RTL_HTTP_TOO_LARGE) {
     text = self->head_done ? "the body is larger than allowed" : "the headers are too large";
   } else if (self->refusal == RTL_HTTP_NOT_HTTP) {
-    text = "the answer is packed in a way that was not asked for";
+    text = "the answer is not packed as it says, or as was asked for";
   } else if (self->refusal == RTL_HTTP_LOST) {
     text = "the connection ended before the answer; the request is not repeated";
   }
@@ -267,6 +267,9 @@ static void on_done(struct rtl_transfer *transfer, CURLcode result) {
   if (result == CURLE_OUT_OF_MEMORY && self->attempts > 0) {
     self->refusal = RTL_HTTP_TOO_LARGE; /* libcurl's word for a header line above 100 KB, and for
                                            gzip that swells beyond what it holds for us */
+  }
+  if (result == CURLE_WRITE_ERROR && self->refusal == RTL_HTTP_OK) {
+    self->refusal = RTL_HTTP_NOT_HTTP; /* no callback of ours refused it: what unpacks it did */
   }
   if (self->refusal != RTL_HTTP_OK) { /* whatever libcurl made of it */
     error = self->refusal;

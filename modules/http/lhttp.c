@@ -231,7 +231,8 @@ static int request_token(lua_State *L) {
 static int push_head(lua_State *L, const struct rtl_http *http) {
   lua_pushinteger(L, http->status);
   lua_pushlstring(L, http->head.bytes, http->head.size);
-  return 4;
+  lua_pushinteger(L, http->attempts);
+  return 5;
 }
 
 static int push_data(lua_State *L, struct request *self) {
@@ -247,8 +248,8 @@ static int push_failure(lua_State *L, const struct rtl_http *http) {
   return 5;
 }
 
-/* handle:take() → false | true, "head", status, lines | true, "data", bytes | true, "want" |
- * true, "end" | true, "failed", name, message, sent */
+/* handle:take() → false | true, "head", status, lines, sendings | true, "data", bytes | true, "want"
+ * | true, "end" | true, "failed", name, message, sent */
 static int request_take(lua_State *L) {
   static const char *const names[] = {"", "head", "data", "want", "end", "failed"};
   struct request *self = check_open(L);

@@ -195,6 +195,8 @@ describe("a request that is sent once", function ()
     assert(get(server.raw(OK, "die-next")))
     local res = assert(get("/echo?name=twice", { method = "POST", body = "again" }))
     assert.equal("again", json.decode(res.body).body)
+    assert.is_true(res.repeated)
+    assert.is_false(assert(get("/echo")).repeated)
     assert.equal(2, count("twice"))
   end)
 

@@ -169,6 +169,7 @@ local function send(self, call)
     return nil, lost, {}
   end
   self.answered = true
+  call.unsure = call.unsure or res.repeated
   local seen = { creds = creds, headers = res.headers }
   if res.status < 300 then
     learn_skew(res, started)

@@ -54,8 +54,10 @@ return {
   },
   ["RTL-NET-010"] = {
     title = "The answer is not HTTP",
-    cause = "What came back has no HTTP status line, or a body that is not encoded as it says.",
-    next = "Check scheme and port: another protocol listens there, or TLS was left out.",
+    cause = "What came back has no HTTP status line, or a body that is not packed as it says or as "
+      .. "was asked for.",
+    next = "Check scheme and port: another protocol listens there, or TLS was left out. A "
+      .. "proxy may pack what it must not.",
   },
   ["RTL-NET-011"] = {
     title = "Answer too large",

@@ -240,12 +240,13 @@ function M.request(req)
   local handle, name, message = start(req)
   if not handle then return failure(req, name, message, false) end
   local w <close> = waitable(handle)
-  local event, status, lines, sent = next_event(w, handle, req)
-  if event == "failed" then return failure(req, status, lines, sent) end
+  local event, a, b, c = next_event(w, handle, req)
+  if event == "failed" then return failure(req, a, b, c) end
+  local status, lines, sendings = a, b, c
   local reason, list = parse_head(lines)
   w.kept = true
   return {
-    status = status, reason = reason, headers = decoded(list, req.gzip),
+    status = status, reason = reason, headers = decoded(list, req.gzip), repeated = sendings > 1,
     read = reader(w, handle, req), close = w.close,
   }
 end

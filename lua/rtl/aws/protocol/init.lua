@@ -40,7 +40,7 @@ local LONGEST, LONGEST_CODE, EXCERPT = 4096, 128, 200
 -- Text from the network, for people: no line ends, nothing that a terminal acts upon, not endless.
 local function clean(text, longest)
   local short = #text > (longest or LONGEST) and text:sub(1, longest or LONGEST) .. "…" or text
-  return (short:gsub("%c+", " "))
+  return (short:gsub("\xC2[\x80-\x9F]", " "):gsub("%c+", " "))
 end
 
 local function request_id_of(res)
