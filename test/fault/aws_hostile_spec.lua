@@ -1,6 +1,7 @@
 -- A server that answers wrongly, against the AWS client: what it does × the protocol and kind of
 -- the call → the outcome, how many requests came, and how many things were made. No create takes
 -- effect twice, and every failure is one clear error.
+local archive = require "rtl.native.archive"
 local hostile = require "test.support.hostile"
 local http = require "rtl.native.http"
 local task = require "rtl.task"
@@ -77,6 +78,10 @@ local ROWS = {
       return { does { send(good(call), { pause = 0.0002 }) } }
     end, fine() },
 
+  { "speaks another protocol", says(function () return "SSH-2.0-OpenSSH_9.2\r\n" end, CLOSE),
+    final "RTL-NET-010" },
+  { "has no status", says(function () return "HTTP/1.1 000 No\r\nContent-Length: 0\r\n\r\n" end,
+    CLOSE), final "RTL-NET-010" },
   { "says a length beyond its end", says(function (call)
       return (good(call):gsub("(Content%-Length: )(%d+)", function (name, size)
         return name .. size + 10
@@ -123,6 +128,10 @@ local ROWS = {
 
   { "answers with nothing", with(200, nil, ""), again "RTL-AWS-003", only = has_body },
   { "answers with nothing and ends", empty "close", again "RTL-AWS-003", only = has_body },
+  { "says that there is nothing", with(204, nil, ""), again "RTL-AWS-003", only = has_body },
+  { "calls its answer a page", says(function (call)
+      return answer(200, (call.head or "") .. "Content-Type: text/html\r\n", call.body)
+    end), fine() },
   { "answers with no XML", with(200, nil, "<a><b></a>"), again "RTL-AWS-003",
     only = function (call) return is_xml(call) and has_body(call) end },
   { "answers with no UTF-8", with(200, nil, "<\xff\xfe/>"), again "RTL-AWS-003", only = has_body },
@@ -157,6 +166,16 @@ local ROWS = {
   { "nests lists without end", with(200, nil, ("["):rep(100000)), again "RTL-AWS-003",
     only = is_json },
 
+  { "packs half of it", says(function (call)
+      local packed = archive.gzip(call.body)
+      return answer(200, GZIP .. (call.head or ""), packed:sub(1, #packed // 2))
+    end), again "RTL-AWS-003", only = has_body },
+  { "packs half a head", says(function (call)
+      return answer(200, GZIP .. (call.head or ""), archive.gzip(call.body):sub(1, 5))
+    end), again "RTL-AWS-003", only = has_body },
+  { "packs with more behind", says(function (call)
+      return answer(200, GZIP .. (call.head or ""), archive.gzip(call.body) .. "more")
+    end), final "RTL-NET-010", only = has_body },
   { "says gzip of what is none", with(200, GZIP, "not packed"), final "RTL-NET-010" },
   { "says a packing that nobody asked for", with(200, "Content-Encoding: br\r\n", "zz"),
     final "RTL-NET-010" },
@@ -171,6 +190,17 @@ local ROWS = {
   { "refuses", says(function (call)
       return answer(400, nil, hostile.refusal(call, "ValidationError"))
     end), refused "ValidationError", no_effect = true },
+  { "is barred by a page", with(403, "Content-Type: text/html\r\n", "<html>no<br></html>"),
+    refused "RTL-AWS-003", no_effect = true },
+  { "refuses in colours", says(function (call)
+      return answer(400, "x-amzn-requestid: \27[31m\r\n", (hostile.refusal(call, "Odd")
+        :gsub("no", is_xml(call) and "&#x9b;\n" .. LONG or "\\u001b[2J\\u009b" .. LONG)))
+    end), refused "Odd", no_effect = true },
+  { "refuses with a code that is none", says(function (call)
+      return answer(400, nil, hostile.refusal(call, "so sorry"))
+    end), refused "RTL-AWS-003", no_effect = true },
+  { "fails with nothing", with(502, nil, ""), again "RTL-AWS-003" },
+  { "fails as nobody does", with(999, nil, ""), final "RTL-AWS-003" },
   { "fails with a page", with(503, "Content-Type: text/html\r\n", "<html>busy<br></html>"),
     again "RTL-AWS-003" },
   { "fails in its own words", says(function (call)

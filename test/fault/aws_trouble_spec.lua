@@ -258,6 +258,25 @@ describe("a bucket elsewhere", function ()
   end
 end)
 
+describe("a create", function ()
+  it("may have taken effect also when only its first answer was lost", function ()
+    for _, call in ipairs(hostile.CALLS) do
+      if call.kind == "token" then
+        for _, code in ipairs { "Throttling", "ValidationError" } do
+          local name = server:script(call, { answers = {
+            does({ CLOSE }, true), refuses(call, code),
+          } })
+          local out, e = server:client(call, name):call(call.op, call.params)
+          assert.is_nil(out)
+          assert.same({ code, true }, { e.code, e.sent })
+          assert.equal(1, server:seen(name).effects)
+          hostile.assert_clear(e, call)
+        end
+      end
+    end
+  end)
+end)
+
 describe("a listing", function ()
   local function page(token)
     return does({ send(answer(200, nil, json.encode {
