@@ -248,8 +248,8 @@ static int push_failure(lua_State *L, const struct rtl_http *http) {
   return 5;
 }
 
-/* handle:take() → false | true, "head", status, lines, sendings | true, "data", bytes | true, "want"
- * | true, "end" | true, "failed", name, message, sent */
+/* handle:take() → false | true, "head", status, lines, sendings | true, "data", bytes |
+ * true, "want" | true, "end" | true, "failed", name, message, sent */
 static int request_take(lua_State *L) {
   static const char *const names[] = {"", "head", "data", "want", "end", "failed"};
   struct request *self = check_open(L);
