@@ -135,6 +135,15 @@ describe("an instance's metadata", function ()
     assert.equal("ASIANODE", assert(session.credentials:get()).access_key_id)
   end)
 
+  it("is asked again when AWS calls its keys ended", function ()
+    local first, _, session = found(start(configuration("node-role", document())))
+    variables.AWS_EC2_METADATA_SERVICE_ENDPOINT =
+      start(configuration("node-role", document { AccessKeyId = "ASIANEXT" }), "--imdsv2")
+    local _ <close> = setmetatable({}, { __close = fake_aws.environment(variables) })
+    session.credentials:expire(first)
+    assert.equal("ASIANEXT", assert(session.credentials:get()).access_key_id)
+  end)
+
   it("is gone from a moment to the next where nobody listens", function ()
     local url = start(configuration("node-role", document()), "--imdsv2")
     mocks[1]:stop()
