@@ -4,6 +4,7 @@
 local array = require "rtl.array"
 local capacity = require "rtl.kinds.capacity"
 local clock = require "rtl.clock"
+local given_network = require "rtl.recipe.given_network"
 local hold = require "rtl.recipe.hold"
 local plan = require "rtl.plan"
 local pricing = require "rtl.kinds.pricing"
@@ -108,16 +109,6 @@ local function pick_region(run)
   end
 end
 
--- The zone of the first given subnet, which is the GPUs', or nil where subnets are made.
-local function given_zone(run)
-  local ids = run.settings.private_subnets
-  if #ids == 0 then return nil end
-  local answer = assert(run:aws("ec2"):describe_subnets { SubnetIds = ids })
-  for _, found in ipairs(answer.Subnets) do
-    if found.SubnetId == ids[1] then return found.AvailabilityZoneId end
-  end
-end
-
 -- The prices of the region that the run is in now.
 local function load_prices(run)
   local s = run.settings
@@ -127,7 +118,7 @@ end
 
 local function choose(run)
   local choice, failure = capacity.choose(run.ctx, run.facts.ranked, {
-    cluster = or_nil(run.settings.use_cluster), zone = given_zone(run) })
+    cluster = or_nil(run.settings.use_cluster), zone = given_network.zone(run) })
   if not choice then return nil, failure end
   run.facts.choice = choice
   hold.preflight(run)

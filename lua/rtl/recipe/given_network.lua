@@ -1,0 +1,109 @@
+--- A network that the user gives: whether nodes can live in its subnets. A node that can't reach
+-- the internet never joins, and one with several interfaces gets no public address.
+
+local array = require "rtl.array"
+local instances = require "rtl.kinds.instances"
+local support = require "rtl.kinds.support"
+
+local M = {}
+
+local ADDRESSES = 16 -- that a node takes at least: its own, and a first batch for its pods
+
+local function refuse(run, message, hint)
+  return run:fail { code = "RTL-STEP-002", exit = "refused", message = message, hint = hint }
+end
+
+local function subnets_of(run, ids)
+  local list, by_id = assert(run:aws("ec2"):all("describe_subnets", { SubnetIds = array(ids) })), {}
+  for _, one in ipairs(list) do by_id[one.SubnetId] = one end
+  local sorted = {}
+  for i, id in ipairs(ids) do sorted[i] = by_id[id] end
+  return sorted
+end
+
+local function in_table(one, subnet)
+  local is_main = false
+  for _, association in ipairs(one.Associations or {}) do
+    if association.SubnetId == subnet.SubnetId then return true end
+    is_main = is_main or association.Main
+  end
+  return false, is_main
+end
+
+-- The route table of a subnet: its own, else the VPC's main one.
+local function table_of(tables, subnet)
+  local main
+  for _, one in ipairs(tables) do
+    local own, is_main = in_table(one, subnet)
+    if own then return one end
+    if is_main then main = one end
+  end
+  return main
+end
+
+local function default_route(one)
+  for _, route in ipairs(one and one.Routes or {}) do
+    if route.DestinationCidrBlock == "0.0.0.0/0" then return route end
+  end
+end
+
+-- A default route to an internet gateway is of use only to what has a public address.
+local function check_way_out(run, tables, subnet)
+  local route = default_route(table_of(tables, subnet))
+  if route and (route.GatewayId or ""):match("^igw%-") then
+    refuse(run, ("subnet %s is a public one (0.0.0.0/0 goes to %s), and nodes have no public "
+      .. "address: they would never join"):format(subnet.SubnetId, route.GatewayId),
+      "Give private subnets, with a default route to a NAT gateway")
+  end
+end
+
+local function check_gpu_subnet(run, subnet)
+  local s = run.settings
+  local count = #instances.interfaces(s.gpu_type, run.facts.instance.efa)
+  if subnet.MapPublicIpOnLaunch and count > 1 then
+    refuse(run, ("subnet %s gives public addresses (MapPublicIpOnLaunch), which a %s with its %d "
+      .. "interfaces can't have"):format(subnet.SubnetId, s.gpu_type, count),
+      "Use a private subnet with NAT, or switch the attribute off")
+  end
+  local need, free = s.gpu_count * ADDRESSES, subnet.AvailableIpAddressCount
+  if free and free < need then
+    refuse(run, ("subnet %s has %d free addresses; %d GPU nodes take %d at least"):format(
+      subnet.SubnetId, free, s.gpu_count, need))
+  end
+end
+
+local function check_places(run, subnets)
+  local zones, count = {}, 0
+  for _, subnet in ipairs(subnets) do
+    if subnet.VpcId ~= run.settings.vpc_id then
+      refuse(run, ("subnet %s is in %s, not in %s"):format(subnet.SubnetId, subnet.VpcId,
+        run.settings.vpc_id))
+    end
+    if not zones[subnet.AvailabilityZoneId] then count = count + 1 end
+    zones[subnet.AvailabilityZoneId] = true
+  end
+  if count < 2 and run.settings.use_cluster == "" then
+    refuse(run, "the given private_subnets are all in one zone; EKS needs two",
+      "Add a subnet of another zone, after the GPU nodes' own")
+  end
+end
+
+--- Checks the given private subnets, once a run: their VPC, two zones, a way out, free addresses.
+-- Returns the id of the GPU nodes' zone, which is the first one's; nil where none are given. Raises
+-- RTL-STEP-002.
+function M.zone(run)
+  local ids = run.settings.private_subnets
+  if #ids == 0 then return nil end
+  if not run.facts.given_zone then
+    local subnets = subnets_of(run, ids)
+    check_places(run, subnets)
+    local tables = assert(run:aws("ec2"):all("describe_route_tables", {
+      Filters = array { support.filter("vpc-id", run.settings.vpc_id) } }))
+    for _, subnet in ipairs(subnets) do check_way_out(run, tables, subnet) end
+    check_gpu_subnet(run, subnets[1])
+    run.facts.given_zone = subnets[1].AvailabilityZoneId
+  end
+  return run.facts.given_zone
+end
+
+return M
