@@ -121,8 +121,9 @@ local function block(run, row, by)
     run.missing = { key = row.resource.key, by = by }
   end
   run.result.blocked[#run.result.blocked + 1] = row.resource.key
-  settle_row(run, row, "blocked", { state = "skipped", action = row.action,
-    detail = "needs " .. by .. ", which is not there" })
+  -- What another declaration can cure is tried again at once: no word of all that waits for it.
+  settle_row(run, row, "blocked", not run.replan and { state = "skipped", action = row.action,
+    detail = "needs " .. by .. ", which is not there" } or nil)
 end
 
 -- Not selected: what lives can be used by others, nothing is touched.
@@ -133,6 +134,7 @@ end
 local function fail(run, row, failure, began)
   local res = row.resource
   failure.resource = failure.resource or res.key
+  run.replan = run.replan or failure.replan
   table.insert(run.result.failed, { resource = res, err = failure })
   settle_row(run, row, "failed", { state = "failed", action = row.action, err = failure,
     elapsed_s = clock.mono() - began })
