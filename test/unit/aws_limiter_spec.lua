@@ -2,60 +2,11 @@
 local aws = require "rtl.aws"
 local clock = require "rtl.clock"
 local credentials = require "rtl.aws.credentials"
+local crowd = require "test.support.crowd"
 local fake_aws = require "test.support.fake_aws"
 local fs = require "rtl.fs"
 local limiter = require "rtl.aws.limiter"
 local task = require "rtl.task"
-
-local ANSWER_TAKES = 0.05
-
--- A service that admits `refill` calls a second and a burst of `holds`; both may change.
-local function service(holds, refill)
-  local s = { holds = holds, refill = refill, tokens = holds, at = 0, log = {} }
-  function s.ask()
-    task.sleep(ANSWER_TAKES)
-    local now = clock.mono()
-    s.tokens, s.at = math.min(s.holds, s.tokens + (now - s.at) * s.refill), now
-    local admitted = s.tokens >= 1
-    if admitted then s.tokens = s.tokens - 1 end
-    s.log[#s.log + 1] = { at = now, admitted = admitted }
-    return admitted
-  end
-  -- Calls admitted a second, and calls refused, between two times.
-  function s.between(from, to)
-    local admitted, refused = 0, 0
-    for _, call in ipairs(s.log) do
-      if call.at >= from and call.at < to then
-        if call.admitted then admitted = admitted + 1 else refused = refused + 1 end
-      end
-    end
-    return admitted / (to - from), refused
-  end
-  return s
-end
-
--- `count` tasks ask as fast as they may for `seconds`. `l` may be nil: as fast as they can.
-local function crowd(l, s, count, seconds)
-  local function ask()
-    local sent = clock.mono()
-    return s.ask(), sent
-  end
-  local function go_on()
-    while clock.mono() < seconds do
-      local admitted, sent
-      if l then admitted, sent = l:with(ask) else admitted, sent = ask() end
-      if not admitted then
-        if l then l:throttled(sent) end
-        task.sleep(1)
-      end
-    end
-  end
-  task.run(function ()
-    task.group(function (g)
-      for _ = 1, count do g:spawn(go_on) end
-    end)
-  end)
-end
 
 describe("a limiter", function ()
   local now, former
@@ -77,8 +28,8 @@ describe("a limiter", function ()
       { holds = 10, refill = 2, refused = 0.1 },
     } do
       now = 0
-      local s = service(row.holds, row.refill)
-      crowd(limiter.new(row.limits), s, 50, 180)
+      local s = crowd.service(row.holds, row.refill)
+      crowd.ask(limiter.new(row.limits), s, 50, 180)
       local rate, refused = s.between(60, 180)
       assert.near(row.refill, rate, row.refill / 10)
       local _, all = s.between(0, 180)
@@ -86,31 +37,31 @@ describe("a limiter", function ()
       assert.is_true(all / (180 * row.refill) <= 2 * row.refused, all)
       -- The same crowd without it is refused more often than not.
       now = 0
-      local alone = service(row.holds, row.refill)
-      crowd(nil, alone, 50, 90)
+      local alone = crowd.service(row.holds, row.refill)
+      crowd.ask(nil, alone, 50, 90)
       local admitted, turned_away = alone.between(60, 90)
       assert.is_true(turned_away > 30 * admitted, turned_away)
     end
   end)
 
   it("holds nothing back before the service does, and nothing after it no longer does", function ()
-    local free = service(math.huge, 1)
-    crowd(limiter.new { at_once = 20, rate = 20 }, free, 50, 5)
-    assert.near(20 / ANSWER_TAKES, free.between(0, 5), 4)
+    local free = crowd.service(math.huge, 1)
+    crowd.ask(limiter.new { at_once = 20, rate = 20 }, free, 50, 5)
+    assert.near(20 / crowd.ANSWER_TAKES, free.between(0, 5), 4)
     now = 0
-    local s = service(100, 20)
+    local s = crowd.service(100, 20)
     task.run(function ()
       task.group(function (g)
         g:spawn(function ()
           task.sleep(150)
           s.holds, s.refill = 1e6, 1e6
         end)
-        g:spawn(crowd, limiter.new { at_once = 20, rate = 20 }, s, 50, 235)
+        g:spawn(crowd.ask, limiter.new { at_once = 20, rate = 20 }, s, 50, 235)
       end)
     end)
     assert.near(20, s.between(60, 150), 2)
     local rate, refused = s.between(230, 235)
-    assert.near(20 / ANSWER_TAKES, rate, 4)
+    assert.near(20 / crowd.ANSWER_TAKES, rate, 4)
     assert.equal(0, refused)
   end)
 
@@ -204,7 +155,7 @@ describe("the limiters of a session", function ()
 
   it("bring every call of a crowd through, at the pace that the service bears", function ()
     local ec2 = client "ec2"
-    local s, refused = service(20, 5), 0
+    local s, refused = crowd.service(20, 5), 0
     for i = 1, 1000 do
       fake.answers[i] = function ()
         if s.ask() then return { body = "<DescribeVpcsResponse/>" } end
