@@ -145,6 +145,32 @@ describe("launch templates at AWS' models", function ()
     end)
   end
 
+  it("take a hold in a placement group through its life", function ()
+    task.run(function ()
+      local ctx, group, kind = context(), K.placement_group, K.capacity_reservation
+      local near = group "gpu" {}
+      local placed = assert(group.create(ctx, near, {}))
+      local f = { instance_type = "g6.12xlarge", count = 2, zone_id = "use2-az2", hours = 4,
+        placement_group = placed.arn }
+      local res = kind "gpu-use2-az2" (f)
+      local made = assert(kind.create(ctx, res, f, "token-3"))
+      assert.equal(made.id, assert(kind.create(ctx, res, f, "token-3")).id)
+      local live = assert(kind.ready.wait(ctx, res, f, made))
+      assert.same({ "active", "targeted", "g6.12xlarge", 2 }, { live.state, live.match,
+        live.instance_type, live.total })
+      assert.same({}, kind.diff(ctx, res, f, assert(kind.read(ctx, res))))
+      f.count, f.ends = 3, live.ends + 7200
+      assert(kind.update(ctx, res, f, live))
+      live = assert(kind.read(ctx, res))
+      assert.same({ 3, f.ends }, { live.total, live.ends })
+      assert.equal(1, #assert(kind.find(ctx)))
+      assert(kind.delete(ctx, { key = res.key, id = made.id, outputs = live }))
+      assert.is_nil((kind.read(ctx, res)))
+      assert(group.delete(ctx, { key = near.key, id = placed.id, outputs = placed }))
+    end)
+    seen_well()
+  end)
+
   it("show one whose reservation target was lost on the way", function ()
     task.run(function ()
       local ctx, kind = context(), K.launch_template

@@ -224,7 +224,15 @@ local function each(list, f)
   return out
 end
 
---- The event of ranked zones, for programs. A field that has no value is absent.
+--- The event of ranked zones, for programs; its names stay. A field that has no value is absent;
+-- times are UTC texts, prices USD.
+--   type "capacity", version 1, instance_type, count
+--   zones    best first: rank, region, zone_id, zone_name, usable, why (not), efa, offered, eks,
+--            price_per_hour (of all instances), reservation {id, free, total, own, block,
+--            placement_group, ends}, block {id, count, hours, starts, ends, price, currency}
+--   regions  region, why (it could not be read), blocks_why, quotas {code, name, granted, used,
+--            own, needed, enough, ask}
+--   problem  code, message: why nothing can be built
 function M.event(run, ranked)
   local s = run.settings
   return { type = "capacity", version = 1, instance_type = s.gpu_type, count = s.gpu_count,
