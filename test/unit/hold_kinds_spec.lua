@@ -194,6 +194,7 @@ describe("the group of a hold", function ()
     function ()
       local members = { { ResourceArn = "arn:cr-0" } }
       local answers = { ["resource_groups:get_tags"] = OURS,
+        ["resource_groups:get_group"] = { Group = { Name = "toy-gpu", GroupArn = ARN } },
         ["resource_groups:list_group_resources"] = members }
       local live = run("read", answers)
       assert.same({ "arn:cr-0" }, live.members)
@@ -202,7 +203,7 @@ describe("the group of a hold", function ()
       assert.same({}, reservation_group.diff({}, res, res.fields, (run("read", answers))))
       answers["resource_groups:get_tags"] = { Tags = {} }
       assert.equal("RTL-PLAN-005", select(2, run("read", answers)).code)
-      answers["resource_groups:get_tags"] = function ()
+      answers["resource_groups:get_group"] = function ()
         return scripted_aws.refuse "NotFoundException"
       end
       assert.is_nil((run("read", answers)))

@@ -35,7 +35,7 @@ local function members_of(ctx, name)
   return arns
 end
 
--- The tags of a group, or nil where there is none of that name.
+-- The tags of a group; nil where it is gone meanwhile.
 local function tags_of(ctx, arn)
   local answer, failure = support.absent_if_missing(groups(ctx):get_tags { Arn = arn })
   return answer and (answer.Tags or {}), failure
@@ -43,14 +43,16 @@ end
 
 local function read(ctx, res)
   local name = ctx:own_name(res)
-  local arn = arn_of(ctx, name)
-  local tags, failure = tags_of(ctx, arn)
-  if not tags then return nil, failure end
+  local answer, failure = support.absent_if_missing(groups(ctx):get_group { Group = name })
+  if not answer then return nil, failure end
+  local arn = answer.Group.GroupArn
+  local tags, refused = tags_of(ctx, arn)
+  if not tags then return nil, refused end
   if not support.is_ours(ctx, tags) then
     return nil, support.stranger(res, "resource group " .. name)
   end
-  local members, refused = support.absent_if_missing(members_of(ctx, name))
-  if not members then return nil, refused end
+  local members, unread = support.absent_if_missing(members_of(ctx, name))
+  if not members then return nil, unread end
   return { id = name, group_name = name, arn = arn, members = members }
 end
 
@@ -162,7 +164,7 @@ return kind.define {
   depends = { "capacity_reservation" },
   find = find,
   actions = { "resource-groups:ListGroups",
-    { "resource-groups:GetTags", "resource-groups:ListGroupResources",
+    { "resource-groups:GetGroup", "resource-groups:GetTags", "resource-groups:ListGroupResources",
       on = "group/{deployment}-*" },
     { "resource-groups:CreateGroup", new = "*" }, -- takes no resource
     { "resource-groups:GroupResources", "resource-groups:DeleteGroup", ours = "group/*" },

@@ -55,6 +55,7 @@ M.ec2 = {
   disassociate_route_table = "route-table=*AssociationId subnet=*AssociationId",
   get_console_output = "instance=InstanceId",
   modify_capacity_reservation = "capacity-reservation=CapacityReservationId",
+  purchase_capacity_block = "+capacity-reservation",
   modify_launch_template = "launch-template=LaunchTemplateId",
   modify_subnet_attribute = "subnet=SubnetId",
   modify_vpc_attribute = "vpc=VpcId",
