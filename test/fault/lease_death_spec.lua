@@ -76,3 +76,28 @@ describe("a lease whose deploy was killed", function ()
     fs.remove_tree(state)
   end)
 end)
+
+-- Whatever the weather makes of a deploy, its lease leaves nothing that bills. RTL_TEST_SLOW=1
+-- (`make fault`) takes many seeds.
+describe("a lease in any weather", function ()
+  local SEEDS = os.getenv "RTL_TEST_SLOW" and 300 or 8
+
+  it("ends all that a deploy made, whether it came to its end or not", function ()
+    local left, ended, spent = {}, 0, 0.0
+    for seed = 1, SEEDS do
+      local state = assert(fs.temp_dir "rtl-lease-weather-")
+      local world, restore = played.enter("weather,seed=" .. seed, state)
+      local exit = played.run(DEPLOY, false, nil, { down_after = "3h" })
+      ended = ended + (exit and 1 or 0)
+      world:advance(world.now_us + 9 * 3600 * 1000000)
+      for _, text in ipairs(bill.running(world)) do left[#left + 1] = seed .. ": " .. text end
+      spent = spent + select(2, bill.lines(world))
+      restore()
+      fs.remove_tree(state)
+    end
+    print(("lease: %d seeds of weather, %d deploys came to their end, $%.2f spent, %d things left")
+      :format(SEEDS, ended, spent, #left))
+    assert.same({}, left)
+    assert.is_true(ended > SEEDS / 3)
+  end)
+end)

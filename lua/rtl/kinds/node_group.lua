@@ -17,6 +17,7 @@ local instances = require "rtl.kinds.instances"
 local kind = require "rtl.plan.kind"
 local launch_failure = require "rtl.kinds.launch_failure"
 local node_join = require "rtl.kinds.node_join"
+local prices = require "rtl.plan.prices"
 local pricing = require "rtl.kinds.pricing"
 local ref = require "rtl.ref"
 local support = require "rtl.kinds.support"
@@ -291,7 +292,7 @@ local ENDING = { ["shutting-down"] = true, terminated = true, stopping = true, s
 
 -- The instances of the group, from launch to the beginning of their end; what has ended stays
 -- visible for about an hour.
-local function used(ctx, item)
+local function spans_of(ctx, item)
   local list = ctx:aws("ec2"):all("describe_instances", { Filters = {
     support.filter("tag:eks:cluster-name", item.outputs.cluster),
     support.filter("tag:eks:nodegroup-name", item.id) } })
@@ -303,23 +304,55 @@ local function used(ctx, item)
         till = ending and end_of(one) or nil, within = one.CapacityReservationId } or nil
     end
   end
-  return list and { spans = spans }
+  return list and spans
 end
 
--- Instances with their disks. A capacity block was paid when it was bought.
-local function cost(ctx, _, f)
-  local what = ("%d × %s"):format(f.count, f.instance_type)
-  local price, source = hourly(ctx, f.instance_type, f.count)
-  if f.capacity_type == "CAPACITY_BLOCK" then
-    price, what = 0.0, what .. " of a capacity block, which was paid when it was bought"
+-- Layers of the region's own registry come by the S3 endpoint, and some images with the machine.
+local function crosses_nat(name)
+  return not name:find("%.dkr%.ecr%.") and not name:find("^localhost/")
+end
+
+-- The GB of images that the nodes pulled through the NAT gateway; nodes report the packed size.
+local function pulls_of(ctx, item)
+  local client = ctx:k8s()
+  local list = client and client:list("Node", { labels = "eks.amazonaws.com/nodegroup="
+    .. item.id })
+  local pulls = {}
+  for _, node in ipairs(list and list.items or {}) do
+    for _, image in ipairs(node.status.images or {}) do
+      local name = image.names and image.names[1] or "?"
+      if crosses_nat(name) then
+        pulls[#pulls + 1] = { id = node.metadata.name .. " " .. name,
+          count = (image.sizeBytes or 0) / 1e9 }
+      end
+    end
   end
+  return list and pulls
+end
+
+local function used(ctx, item)
+  return { spans = spans_of(ctx, item), counted = pulls_of(ctx, item) }
+end
+
+-- A capacity block was paid when it was bought.
+local function price_of_nodes(ctx, f)
+  local what, price, source = ("%d × %s"):format(f.count, f.instance_type),
+    hourly(ctx, f.instance_type, f.count)
+  if f.capacity_type ~= "CAPACITY_BLOCK" then return what, price, source end
+  return what .. " of a capacity block, which was paid when it was bought", 0.0, source
+end
+
+-- Instances with their disks, and once what each node pulls of the Ray image.
+local function cost(ctx, _, f)
+  local what, price, source = price_of_nodes(ctx, f)
   if not price then return { unknown = true, what = what } end
-  local disks = 0.0
   if f.disk_gib then
     what = ("%s, %d GiB each"):format(what, f.disk_gib)
-    disks = pricing.storage(ctx, "gp3_gb_month", f.disk_gib) * f.count
+    price = price + pricing.storage(ctx, "gp3_gb_month", f.disk_gib) * f.count
   end
-  return { hourly = price + disks, what = what, source = source, units = f.count }
+  local each = pricing.of(ctx, "nat_gateway_gb")
+  return { hourly = price, what = what, source = source, units = f.count, each = each,
+    once = f.count * prices.image_gb * each, once_what = "image pulls" }
 end
 
 local function lease(res)

@@ -8,8 +8,6 @@ local err = require "rtl.err"
 local json = require "rtl.native.json"
 local kind = require "rtl.plan.kind"
 local kube = require "rtl.kinds.kube"
-local prices = require "rtl.plan.prices"
-local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
 local KIND = "ray.io/v1/RayCluster"
@@ -187,38 +185,6 @@ local function delete(ctx, item)
   end)
 end
 
--- What its pods pull through the NAT gateway, once a node; nothing where there is none of ours.
-local function cost(ctx, _, f)
-  if not ctx.aws_of then return nil end
-  local price, source = pricing.of(ctx, "nat_gateway_gb")
-  return { once = (f.workers + 1) * prices.image_gb * price, each = price, source = source,
-    what = "image pulls" }
-end
-
--- Layers of the region's own registry come by the S3 endpoint, and some images with the machine.
-local function crosses_nat(name)
-  return not name:find("%.dkr%.ecr%.") and not name:find("^localhost/")
-end
-
--- The images that the nodes have, as they went through the NAT gateway; nodes report their packed
--- size.
-local function used(ctx)
-  local client = ctx.aws_of and ctx:k8s()
-  local list = client and client:list("Node", {})
-  if not list then return nil end
-  local parts = {}
-  for _, node in ipairs(list.items) do
-    for _, image in ipairs(node.status.images or {}) do
-      local name = image.names and image.names[1] or "?"
-      if crosses_nat(name) then
-        parts[#parts + 1] = { id = node.metadata.name .. " " .. name,
-          count = (image.sizeBytes or 0) / 1e9 }
-      end
-    end
-  end
-  return { counted = parts }
-end
-
 return kind.define {
   name = "ray_cluster",
   outputs = { "head_pod", "worker_pods", "image_id", "namespace" },
@@ -230,8 +196,6 @@ return kind.define {
   replace_when = { "manifest" },
   create = create,
   delete = delete,
-  cost = cost,
-  used = used,
   tokened = true,
   ready = { wait = wait, usual = 240, delete_usual = 30 },
   depends = { "namespace", "helm_release", "node_group", "eks_cluster", "kubernetes_object" },

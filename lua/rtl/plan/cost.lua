@@ -26,6 +26,7 @@ local function add(total, res, price, paid_now)
   total.once = total.once + (paid_now and price.once or 0)
   add_source(total, price.source)
   total.lines[#total.lines + 1] = { resource = res.key, what = price.what,
+    once_what = price.once_what or price.what,
     hourly = price.hourly or 0, once = price.once or 0, source = price.source,
     now = paid_now and price.once or 0 }
 end

@@ -29,7 +29,7 @@
 --   cost(ctx, res, f)       gives { hourly = usd, once = usd, what, source (texts), units = how
 --                           many things share hourly, begun_hours = hours count in full, hold = usd
 --                           an hour for what no other thing is billed for, each = usd of one of
---                           what `once` counts } | nil
+--                           what `once` counts, once_what = its name } | nil
 --   used(ctx, item)         what of that was really used: { since, spans = {{id, since, till,
 --                           within}} (of units; within: id of the hold), counted = {{id, count}}
 --                           (of `each`) } | nil; times in unix seconds

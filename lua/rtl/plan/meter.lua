@@ -80,7 +80,7 @@ end
 local take = {}
 
 function take.intent(all, record, at)
-  local life = { key = record.key, from = at, cost = record.cost, spans = {}, counted = {},
+  local life = { key = record.key, from = at, cost = record.cost, spans = {},
     ends_after = record.ends_after, lease_ends = all.lease_ends }
   all.open[record.key] = life
   all.lives[#all.lives + 1] = life
@@ -108,6 +108,8 @@ function take.used(all, record)
   local life = all.open[record.key] or last_life(all, record.key)
   if not life then return end
   life.from = record.since or life.from
+  life.looked = life.looked or record.spans ~= nil
+  life.counted = record.counted and (life.counted or {}) or life.counted
   for _, span in ipairs(record.spans or {}) do
     if span.since >= life.from - SLACK then life.spans[span.id] = span end
   end
@@ -151,22 +153,20 @@ local function hours(from, till)
 end
 
 local function span_hours(life, till)
-  local sum, about, count = 0.0, false, 0
+  local sum, about = 0.0, false
   for _, span in keys.pairs(life.spans) do
-    count = count + 1
     sum = sum + hours(span.since, span.till or till)
     about = about or (not span.till and life.till ~= nil)
   end
-  return sum, about, count
+  return sum, about
 end
 
 -- What was paid once: as counted, else as was reckoned before; and whether that is so.
 local function once_of(life)
-  local count
-  for _, n in keys.pairs(life.counted) do count = (count or 0) + n end
-  local cost = life.cost
+  local cost, count = life.cost, 0.0
   if cost.hold then return 0.0, false end
-  if count and cost.each then return count * cost.each, false end
+  for _, n in keys.pairs(life.counted or {}) do count = count + n end
+  if life.counted and cost.each then return count * cost.each, false end
   return cost.once or 0, (cost.once or 0) > 0
 end
 
@@ -190,8 +190,8 @@ local function stood_of(life, lives, now)
     return math.max(0, stood * units - covered_hours(lives, life.id, now)), about
   end
   if not cost.units then return stood, about end
-  local sum, unsure, count = span_hours(life, till)
-  if count == 0 then return stood * units, true end
+  if not life.looked then return stood * units, true end
+  local sum, unsure = span_hours(life, till)
   return sum, about or unsure
 end
 

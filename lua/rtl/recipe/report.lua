@@ -64,9 +64,12 @@ end
 
 -- What is paid once, in words.
 local function once_of(cost)
-  local names = {}
+  local names, seen = {}, {}
   for _, line in ipairs(cost.lines) do
-    if line.now > 0 then names[#names + 1] = line.what end
+    if line.now > 0 and not seen[line.once_what] then
+      seen[line.once_what] = true
+      names[#names + 1] = line.once_what
+    end
   end
   return table.concat(names, ", ")
 end

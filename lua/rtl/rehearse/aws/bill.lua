@@ -92,8 +92,8 @@ local function pulls(world, lines)
   end
 end
 
---- The bill until now: array of { what, id, region, hours (GB for "NAT bytes"), price, amount }
--- and the sum.
+--- The bill until now, without what a neighbour has: array of { what, id, region, hours (GB for
+-- "NAT bytes"), price, amount } and the sum.
 function M.lines(world)
   local lines, now, sum = {}, world:now(), 0.0
   for _, name in ipairs(world.aws.region_names) do
@@ -101,7 +101,7 @@ function M.lines(world)
     for _, kind in ipairs(KINDS) do
       for _, one in ipairs(spans(region[kind])) do
         local what, id, lasted, price = LINES[kind](region, one, now)
-        if what then
+        if what and not one.item.neighbour then
           lines[#lines + 1] = { what = what, region = name, id = id, hours = lasted,
             price = price }
         end
@@ -124,7 +124,7 @@ local function state_of(item)
   return type(state) == "table" and state.Name or state
 end
 
---- What bills by the hour now: array of texts ("us-east-2 clusters ray-train"), sorted.
+--- What of ours bills by the hour now: array of texts ("us-east-2 clusters ray-train"), sorted.
 function M.running(world)
   local list = {}
   for _, name in ipairs(world.aws.region_names) do
@@ -132,7 +132,7 @@ function M.running(world)
     for _, kind in ipairs(KINDS) do
       for _, id in ipairs(region[kind].order) do
         local item = region[kind].by_id[id]
-        if not OVER[state_of(item) or ""] then
+        if not OVER[state_of(item) or ""] and not item.neighbour then
           list[#list + 1] = ("%s %s %s"):format(name, kind, id)
         end
       end
