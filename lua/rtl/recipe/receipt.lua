@@ -11,8 +11,8 @@ local M = {}
 function M.of(run, look)
   local ledger = run.ctx.ledger
   if not ledger then return nil end
-  return meter.receipt(ledger.records, { now = clock.utc(),
-    more = look and meter.look(run.ctx, run:all_kinds()) or nil })
+  local seen = look and meter.look(run.ctx, run:all_kinds()) or nil
+  return meter.receipt(ledger.records, { now = clock.utc(), more = seen })
 end
 
 local function about(flag)
