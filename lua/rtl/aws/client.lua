@@ -223,7 +223,7 @@ end
 
 -- What a person may try.
 local function hint_of(self, call, e)
-  if e.sent and not call.op.reads then
+  if e.sent and (call.once or call.op.token) then -- all else is as well done twice
     return "it may have taken effect: look before doing it again"
   end
   if errors.expired(e) then return "the keys have expired: get new ones, then run this again" end
