@@ -4,6 +4,7 @@
 --   --seed N         one seed, with all that it has to tell
 --   --only KIND      that kind of weather instead of the mix
 --   --jobs N         processes at once (2)
+--   --minutes N      begins no further seeds after that time
 --
 -- Prints each seed that did not hold with the command that plays it again, and at the end: the
 -- share that ended in success, how often each kind of weather struck, and the codes reached.
@@ -137,7 +138,10 @@ local function play_all(options)
   local sum, began, chunks = new_sum(), clock.mono(), {}
   for from = options.from, options.from + options.seeds - 1, CHUNK do chunks[#chunks + 1] = from end
   task.run(function ()
-    task.map(chunks, function (from) play_chunk(options, sum, from) end, options.jobs)
+    task.map(chunks, function (from)
+      if clock.mono() - began > (options.minutes or math.huge) * 60 then return end
+      play_chunk(options, sum, from)
+    end, options.jobs)
   end)
   sum:show(clock.mono() - began)
   os.exit(#sum.wrong == 0)

@@ -41,6 +41,13 @@ describe("a deployment in bad weather", function ()
     end)
   end
 
+  it("says early, and of the add-on, why no node gets Ready", function ()
+    local life = weather.play(3, { only = "addon-failure" })
+    assert.is_nil(life.problem)
+    assert.matches("node_group/.*: the add%-on vpc%-cni is CREATE_FAILED", life.errors[1])
+    assert.is_true(life.longest < 1200)
+  end)
+
   it("lives again in the same way from the same seed", function ()
     local first, second = weather.play(5), weather.play(5)
     assert.same(first.ends, second.ends)

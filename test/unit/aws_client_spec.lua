@@ -285,6 +285,16 @@ describe("an AWS client", function ()
     assert.equal(3, ec2.bucket.tokens)
   end)
 
+  it("names the quota that is used up", function ()
+    fake.answers = { ec2_error("VpcLimitExceeded", 400) }
+    local _, e = client("ec2"):create_vpc { CidrBlock = "10.0.0.0/16" }
+    assert.is_false(e.retryable)
+    assert.matches("L-F678F1CE (VPCs per Region)", e.hint, 1, true)
+    fake.answers = { ec2_error("InstanceLimitExceeded", 400) }
+    _, e = client("ec2"):describe_vpcs {}
+    assert.matches("ask for more in Service Quotas", e.hint, 1, true)
+  end)
+
   it("is patient where the endpoint answered before and nothing gets through now", function ()
     local function away(count)
       local list = {}

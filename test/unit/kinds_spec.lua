@@ -334,12 +334,28 @@ describe("the wait for a node group", function ()
     assert.equal("toy-gpu", asked)
   end)
 
+  local function addon(status)
+    return { addon = { addonName = "vpc-cni", status = status, health = { issues = {
+      { code = "AdmissionRequestDenied", message = "denied by a webhook" } } } } }
+  end
+
   it("ends at its limit with the last state, not for ever", function ()
     local _, failure = wait {
       ["eks:describe_nodegroup"] = group { resources = {} },
+      ["eks:describe_addon"] = addon "ACTIVE",
     }
     assert.equal("RTL-PLAN-014", failure.code)
     assert.matches("CREATING", failure.message)
+  end)
+
+  it("ends early where the network's add-on has failed, without which no node gets Ready",
+    function ()
+    local _, failure = wait {
+      ["eks:describe_nodegroup"] = group { resources = {} },
+      ["eks:describe_addon"] = addon "CREATE_FAILED",
+    }
+    assert.equal("RTL-PLAN-017", failure.code)
+    assert.matches("vpc-cni is CREATE_FAILED (AdmissionRequestDenied", failure.message, 1, true)
   end)
 
   it("retries only while EKS has not heard of the role", function ()

@@ -227,6 +227,7 @@ local function hint_of(self, call, e)
     return "it may have taken effect: look before doing it again"
   end
   if errors.expired(e) then return "the keys have expired: get new ones, then run this again" end
+  if errors.quota(e) then return errors.quota_hint(e) end
   if e.code == "InvalidClientTokenId" or e.code == "UnrecognizedClientException" then
     return "AWS does not know the access key id, or it is not active"
   end

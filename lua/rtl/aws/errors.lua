@@ -42,6 +42,18 @@ local QUOTA = set [[
   VpcEndpointLimitExceeded ServiceQuotaExceededException QuotaExceededException
   ParameterLimitExceeded TooManyBuckets]]
 
+-- The quota behind a refusal, as Service Quotas has it: its code and name.
+local QUOTA_OF = {
+  VpcLimitExceeded = "L-F678F1CE (VPCs per Region)",
+  AddressLimitExceeded = "L-0263D0A3 (EC2-VPC Elastic IPs)",
+  InternetGatewayLimitExceeded = "L-A4707A72 (Internet gateways per Region)",
+  NatGatewayLimitExceeded = "L-FE5A380F (NAT gateways per Availability Zone)",
+  SubnetLimitExceeded = "L-407747CB (Subnets per VPC)",
+  RouteTableLimitExceeded = "L-589F43AA (Route tables per VPC)",
+  SecurityGroupLimitExceeded = "L-E79EC296 (VPC security groups per Region)",
+  RulesPerSecurityGroupLimitExceeded = "L-0EA8095F (rules per security group)",
+}
+
 local THROTTLED = set [[
   RequestLimitExceeded EC2ThrottledException Throttling ThrottlingException ThrottledException
   RequestThrottled RequestThrottledException TooManyRequestsException TooManyRequests
@@ -94,6 +106,14 @@ M.in_use = has(IN_USE)
 M.no_capacity = has(NO_CAPACITY)
 --- Whether a quota of the account is exhausted (no retry helps).
 M.quota = has(QUOTA)
+--- What a person may do about an exhausted quota, or nil where the error is none.
+function M.quota_hint(e)
+  if not M.quota(e) then return nil end
+  local quota = QUOTA_OF[e.code]
+  return ("take away what the account does not need, or ask for more%s in Service Quotas, then run "
+    .. "this again"):format(quota and " of " .. quota or "")
+end
+
 --- Whether the service asks for a slower pace.
 M.throttled = has(THROTTLED)
 --- Whether the caller may not do this.

@@ -9,6 +9,7 @@
 -- Its subnets, type and template are fixed for life: another zone is another group, whose name
 -- carries the zone id. A failure for capacity has err.replan: the next zone may have some.
 
+local addon = require "rtl.kinds.eks_addon"
 local array = require "rtl.array"
 local clock = require "rtl.clock"
 local compare = require "rtl.plan.compare"
@@ -201,14 +202,28 @@ local function trouble(ctx, res, f, group)
   return nil, text or group.status
 end
 
+-- Without the network's add-on no node gets Ready: EKS says so after 25 minutes, and of the nodes.
+local function without_network(ctx, res, f)
+  local cni = addon.describe(ctx, f.cluster, "vpc-cni")
+  if not (cni and cni.failed) then return nil end
+  return err.new { code = "RTL-PLAN-017", doing = res.key,
+    message = "its nodes can't get Ready: the add-on vpc-cni is " .. cni.failed,
+    hint = "Run the same command again: a failed add-on is made anew" }
+end
+
+local LOOK_AT_ADDON = 8 -- every so many looks: two minutes
+
 local function wait(ctx, res, f)
+  local looks = 0
   return support.wait({ ctx = ctx, res = res, every = 15, limit = 3000, what = "ACTIVE" },
     function ()
+      looks = looks + 1
       local group, refused = describe(ctx, f.cluster, name_of(res))
       if refused then return nil, refused end
       if not group then return false, "not visible yet" end
       if group.status == "ACTIVE" then return live_of(group) end
       local failure, text = trouble(ctx, res, f, group)
+      failure = failure or looks % LOOK_AT_ADDON == 0 and without_network(ctx, res, f)
       if failure then return nil, failure end
       return false, text
     end)
@@ -413,6 +428,7 @@ return kind.define {
     { "eks:ListNodegroups", "eks:DescribeUpdate", on = "cluster/{cluster}" },
     { "eks:DescribeNodegroup", "eks:DescribeUpdate", on = "nodegroup/{cluster}/*/*" },
     "autoscaling:DescribeScalingActivities",
+    { "eks:DescribeAddon", on = "addon/{cluster}/*/*" },
     { "ec2:GetConsoleOutput", ours = "instance/*" },
     { "eks:CreateNodegroup", new = "cluster/{cluster}" },
     { "eks:TagResource", new = "nodegroup/{cluster}/*/*" },
