@@ -2,29 +2,33 @@
 -- no node gets ready without vpc-cni: declare add-ons before node groups, `addons_active` after.
 -- eks_addon "vpc-cni" { cluster = c.cluster_name } → addon_version
 
-local err = require "rtl.err"
+local eks = require "rtl.kinds.eks"
 local kind = require "rtl.plan.kind"
 local support = require "rtl.kinds.support"
 
 local BROKEN = { CREATE_FAILED = true, DELETE_FAILED = true }
 
 local function live_of(addon)
-  local issue = addon.health and addon.health.issues and addon.health.issues[1]
   local live = { id = addon.addonName, addon_version = addon.addonVersion, status = addon.status,
     configuration = addon.configurationValues, role_arn = addon.serviceAccountRoleArn,
-    issue = issue and ("%s: %s"):format(issue.code, issue.message or ""), tags = addon.tags }
+    issue = eks.issues(addon), tags = addon.tags }
   if BROKEN[addon.status] then
     live.failed = addon.status .. (live.issue and " (" .. live.issue .. ")" or "")
   end
   return live
 end
 
---- What EKS says of an add-on of a cluster: a table, nil when there is none, or nil, err.
-local function describe(ctx, cluster, name)
+local function find(ctx, cluster, name)
   local answer, failure = support.absent_if_missing(
     ctx:aws("eks"):describe_addon { clusterName = cluster, addonName = name })
-  if not answer then return nil, failure end
-  return live_of(answer.addon)
+  return answer and answer.addon, failure
+end
+
+--- What EKS says of an add-on of a cluster: a table, nil when there is none, or nil, err.
+local function describe(ctx, cluster, name)
+  local addon, failure = find(ctx, cluster, name)
+  if not addon then return nil, failure end
+  return live_of(addon)
 end
 
 local function read(ctx, res, f)
@@ -35,12 +39,8 @@ local function read(ctx, res, f)
   return live
 end
 
-local function in_use(failure)
-  return failure.code == "ResourceInUseException"
-end
-
 local function create(ctx, res, f, token)
-  local answer, failure = support.insist(ctx, res, 600, in_use, function ()
+  local answer, failure = support.insist(ctx, res, 600, eks.busy, function ()
     return ctx:aws("eks"):create_addon { clusterName = f.cluster, addonName = res.name,
       addonVersion = f.version, configurationValues = f.configuration,
       serviceAccountRoleArn = f.role_arn, resolveConflicts = "OVERWRITE",
@@ -53,21 +53,10 @@ local function create(ctx, res, f, token)
 end
 
 local function update(ctx, res, f)
-  local answer, failure = support.insist(ctx, res, 600, in_use, function ()
+  return eks.update(ctx, res, { name = f.cluster, addonName = res.name }, function ()
     return ctx:aws("eks"):update_addon { clusterName = f.cluster, addonName = res.name,
       addonVersion = f.version, configurationValues = f.configuration,
       serviceAccountRoleArn = f.role_arn, resolveConflicts = "OVERWRITE" }
-  end)
-  if not answer then return nil, failure end
-  return support.wait({ ctx = ctx, res = res, every = 5, limit = 900, what = "update" }, function ()
-    local now, refused = ctx:aws("eks"):describe_update { name = f.cluster,
-      updateId = answer.update.id, addonName = res.name }
-    if not now then return nil, refused end
-    if now.update.status == "Successful" then return true end
-    if now.update.status == "InProgress" then return false, "update in progress" end
-    local problem = now.update.errors and now.update.errors[1] or {}
-    return nil, err.new { code = problem.errorCode or "RTL-PLAN-017", doing = res.key,
-      message = problem.errorMessage or "the update " .. now.update.status }
   end)
 end
 
@@ -77,15 +66,9 @@ local function delete(ctx, item)
     return ctx:aws("eks"):delete_addon { clusterName = cluster, addonName = item.id }
   end)
   if not done then return nil, failure end
-  return support.wait({ ctx = ctx, res = item, every = 5, limit = 900, what = "deleted" },
-    function ()
-      local live, refused = describe(ctx, cluster, item.id)
-      if refused then return nil, refused end
-      if live and live.status == "DELETE_FAILED" then
-        return nil, err.new { code = "RTL-PLAN-017", doing = item.key, message = live.failed }
-      end
-      return live == nil, live and live.status
-    end)
+  return eks.wait_deleted(ctx, item, function ()
+    return find(ctx, cluster, item.id)
+  end, { every = 5, limit = 900 })
 end
 
 -- In clusters that are ours, whoever made them: they go with the cluster.

@@ -5,6 +5,7 @@
 
 local array = require "rtl.array"
 local compare = require "rtl.plan.compare"
+local eks = require "rtl.kinds.eks"
 local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
 local pricing = require "rtl.kinds.pricing"
@@ -103,14 +104,6 @@ local function create(ctx, res, f, token)
   return nil, failure
 end
 
-local function issues_of(cluster)
-  local texts = {}
-  for _, issue in ipairs(cluster.health and cluster.health.issues or {}) do
-    texts[#texts + 1] = ("%s: %s"):format(issue.code, issue.message or "")
-  end
-  return table.concat(texts, "; ")
-end
-
 local function wait(ctx, res)
   return support.wait({ ctx = ctx, res = res, every = 15, limit = 2400, what = "ACTIVE" },
     function ()
@@ -120,30 +113,18 @@ local function wait(ctx, res)
       if cluster.status == "ACTIVE" then return live_of(cluster) end
       if cluster.status == "FAILED" or cluster.status == "DELETING" then
         return nil, err.new { code = "RTL-PLAN-017", doing = res.key,
-          message = ("the control plane is %s: %s"):format(cluster.status, issues_of(cluster)) }
+          message = ("the control plane is %s: %s"):format(cluster.status,
+            eks.issues(cluster) or "no reason given") }
       end
-      local issues = issues_of(cluster)
-      return false, cluster.status .. (issues ~= "" and ": " .. issues or "")
+      local issues = eks.issues(cluster)
+      return false, cluster.status .. (issues and ": " .. issues or "")
     end)
 end
 
--- One update at a time: EKS answers ResourceInUse for a second one.
 local function run_update(ctx, res, params)
-  local answer, failure = support.insist(ctx, res, 1200, function (refused)
-    return refused.code == "ResourceInUseException"
-  end, function () return ctx:aws("eks"):update_cluster_config(params) end)
-  if not answer then return nil, failure end
-  return support.wait({ ctx = ctx, res = res, every = 10, limit = 1800, what = "update" },
-    function ()
-      local now, refused = ctx:aws("eks"):describe_update {
-        name = params.name, updateId = answer.update.id }
-      if not now then return nil, refused end
-      if now.update.status == "Successful" then return true end
-      if now.update.status == "InProgress" then return false, "update in progress" end
-      local problem = now.update.errors and now.update.errors[1] or {}
-      return nil, err.new { code = problem.errorCode or "RTL-PLAN-017", doing = res.key,
-        message = problem.errorMessage or "the update " .. now.update.status }
-    end)
+  return eks.update(ctx, res, { name = params.name }, function ()
+    return ctx:aws("eks"):update_cluster_config(params)
+  end)
 end
 
 local function update(ctx, res, f, live, changes)
@@ -205,12 +186,8 @@ local function delete(ctx, item)
   end
   local done, failure = support.delete(ctx, item, act, { limit = 3600 })
   if not done then return nil, failure end
-  return support.wait({ ctx = ctx, res = item, every = 15, limit = 3600, what = "deleted" },
-    function ()
-      local cluster, refused = describe(ctx, name)
-      if refused then return nil, refused end
-      return cluster == nil, cluster and cluster.status
-    end)
+  return eks.wait_deleted(ctx, item, function () return describe(ctx, name) end,
+    { every = 15, limit = 3600 })
 end
 
 local function cost(ctx, _, f)

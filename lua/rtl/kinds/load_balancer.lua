@@ -2,7 +2,6 @@
 -- groups stand outside of everything that rtl made, and only Kubernetes takes them down well: so
 -- they go first, while the cluster lives. Only found, never made.
 
-local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
 local kube = require "rtl.kinds.kube"
 
@@ -33,13 +32,7 @@ end
 
 return kind.define {
   name = "load_balancer",
-  outputs = {},
-  fields = {},
   strays = true,
-  read = function () return nil end,
-  create = function ()
-    return err.fail { code = "RTL-PLAN-009", message = "load balancers are not made by rtl" }
-  end,
   delete = delete,
   ready = { delete_usual = 60 },
   depends = { "eks_cluster", "node_group", "security_group", "subnet", "namespace" },

@@ -1,7 +1,6 @@
 --- The log group of a cluster's control plane. It outlives the cluster and may come back while the
 -- control plane still writes: data, kept and listed, or deleted with --purge. Never made by rtl.
 
-local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
 local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
@@ -35,13 +34,7 @@ end
 
 return kind.define {
   name = "log_group",
-  outputs = {},
-  fields = {},
   strays = true,
-  read = function () return nil end,
-  create = function ()
-    return err.fail { code = "RTL-PLAN-009", message = "log groups are not made by rtl" }
-  end,
   delete = delete,
   data = true,
   depends = {},

@@ -1,7 +1,6 @@
 --- Interfaces that the VPC CNI left behind in a VPC of ours: they block subnets and groups. Only
 -- found and deleted, never made; one that is in use is never touched, nor AWS' own ones.
 
-local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
 local leftover = require "rtl.kinds.leftover"
 local support = require "rtl.kinds.support"
@@ -26,17 +25,9 @@ local function delete(ctx, item)
   end)
 end
 
-local function never()
-  return err.fail { code = "RTL-PLAN-009", message = "network interfaces are not made by rtl" }
-end
-
 return kind.define {
   name = "network_interface",
-  outputs = {},
-  fields = {},
   strays = true,
-  read = function () return nil end,
-  create = never,
   delete = delete,
   depends = { "subnet", "security_group", "vpc" },
   find_inside = find_inside,

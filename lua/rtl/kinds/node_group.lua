@@ -13,6 +13,7 @@ local addon = require "rtl.kinds.eks_addon"
 local array = require "rtl.array"
 local clock = require "rtl.clock"
 local compare = require "rtl.plan.compare"
+local eks = require "rtl.kinds.eks"
 local err = require "rtl.err"
 local instances = require "rtl.kinds.instances"
 local kind = require "rtl.plan.kind"
@@ -26,11 +27,6 @@ local support = require "rtl.kinds.support"
 local EFFECTS = { NoSchedule = "NO_SCHEDULE", NoExecute = "NO_EXECUTE",
   PreferNoSchedule = "PREFER_NO_SCHEDULE" }
 
-local function first_issue(group)
-  local issue = group.health and group.health.issues and group.health.issues[1]
-  return issue and ("%s: %s"):format(issue.code, issue.message or ""), issue
-end
-
 local function live_of(group)
   local template = group.launchTemplate or {}
   local asg = group.resources and group.resources.autoScalingGroups
@@ -43,7 +39,7 @@ local function live_of(group)
     capacity_type = group.capacityType, launch_template_id = template.id,
     launch_template_version = template.version }
   if group.status == "CREATE_FAILED" or group.status == "DELETE_FAILED" then
-    live.failed = group.status .. ": " .. (first_issue(group) or "no reason given")
+    live.failed = group.status .. ": " .. (eks.issues(group) or "no reason given")
   elseif group.status ~= "ACTIVE" then
     live.ready = false
   end
@@ -191,7 +187,7 @@ local function trouble(ctx, res, f, group)
     if failure then return failure end
     if text then return launch_error(ctx, res, f, text) end
   end
-  local text, issue = first_issue(group)
+  local text, issue = eks.issues(group)
   if issue and JOIN[issue.code] then
     return node_join.explain(ctx, res, live, issue)
   elseif issue and (live.failed or launch_failure.class(text) ~= "other") then
@@ -231,21 +227,9 @@ end
 
 local function run_update(ctx, res, f, op, params)
   params.clusterName, params.nodegroupName = f.cluster, name_of(res)
-  local answer, failure = support.insist(ctx, res, 1200, function (refused)
-    return refused.code == "ResourceInUseException"
-  end, function () return ctx:aws("eks"):call(op, params) end)
-  if not answer then return nil, failure end
-  return support.wait({ ctx = ctx, res = res, every = 15, limit = 3600, what = "update" },
-    function ()
-      local now, refused = ctx:aws("eks"):describe_update { name = f.cluster,
-        updateId = answer.update.id, nodegroupName = name_of(res) }
-      if not now then return nil, refused end
-      if now.update.status == "Successful" then return true end
-      if now.update.status == "InProgress" then return false, "update in progress" end
-      local problem = now.update.errors and now.update.errors[1] or {}
-      return nil, err.new { code = problem.errorCode or "RTL-PLAN-017", doing = res.key,
-        message = problem.errorMessage or "the update " .. now.update.status }
-    end)
+  return eks.update(ctx, res, { name = f.cluster, nodegroupName = name_of(res) }, function ()
+    return ctx:aws("eks"):call(op, params)
+  end)
 end
 
 local function config_changes(f, changes)
@@ -280,16 +264,9 @@ local function delete(ctx, item)
     return ctx:aws("eks"):delete_nodegroup { clusterName = cluster, nodegroupName = item.id }
   end)
   if not done then return nil, failure end
-  return support.wait({ ctx = ctx, res = item, every = 15, limit = 3600, what = "deleted" },
-    function ()
-      local group, refused = describe(ctx, cluster, item.id)
-      if refused then return nil, refused end
-      if group and group.status == "DELETE_FAILED" then
-        return nil, err.new { code = "RTL-PLAN-017", doing = item.key,
-          message = "DELETE_FAILED: " .. (first_issue(group) or "no reason given") }
-      end
-      return group == nil, group and (first_issue(group) or group.status)
-    end)
+  return eks.wait_deleted(ctx, item, function ()
+    return describe(ctx, cluster, item.id)
+  end, { every = 15, limit = 3600 })
 end
 
 local function hourly(ctx, instance_type, count)

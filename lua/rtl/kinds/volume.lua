@@ -1,7 +1,6 @@
 --- Volumes of claims in clusters of ours: data. Kept at teardown and listed with their price, or
 -- deleted with --purge. Only found, never made.
 
-local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
 local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
@@ -32,13 +31,7 @@ end
 
 return kind.define {
   name = "volume",
-  outputs = {},
-  fields = {},
   strays = true,
-  read = function () return nil end,
-  create = function ()
-    return err.fail { code = "RTL-PLAN-009", message = "volumes are not made by rtl" }
-  end,
   delete = delete,
   data = true,
   find_inside = find_inside,

@@ -34,7 +34,8 @@
 --                           within}} (of units; within: id of the hold), counted = {{id, count}}
 --                           (of `each`) } | nil; times in unix seconds
 --   actions, depends        what it needs of IAM (rtl.plan.policy); kinds that must outlive it
---   strays                  only found by a teardown, never declared
+--   strays                  only found by a teardown, never declared: `define` gives it no fields
+--                           and outputs, a read of nothing and a create that refuses
 --   find(ctx), find_inside(ctx, found)
 --                           give { name, id, outputs, hourly } of all that is ours, without a
 --                           ledger; the second sees what the first found (inside what we made)
@@ -44,6 +45,7 @@
 --   ephemeral               a check or a wait: leaves nothing, no ledger
 --   data                    kept at teardown, unless purged
 
+local err = require "rtl.err"
 local keys = require "rtl.keys"
 local nearest = require "rtl.nearest"
 local ref = require "rtl.ref"
@@ -152,8 +154,19 @@ end
 
 local NEEDED = { "name", "outputs", "fields", "read", "create" }
 
+-- What a kind has that is only found.
+local function fill_strays(kind)
+  kind.outputs, kind.fields = {}, {}
+  function kind.read() return nil end
+  function kind.create(_, res)
+    return err.fail { code = "RTL-PLAN-009", doing = res.key,
+      message = ("a %s is only found, never made by rtl"):format(kind.name:gsub("_", " ")) }
+  end
+end
+
 --- Makes a kind of its description (above). The table becomes the kind; it is not copied.
 function M.define(kind)
+  if kind.strays then fill_strays(kind) end
   for _, key in ipairs(NEEDED) do
     if kind[key] == nil then error(("kind %s lacks '%s'"):format(tostring(kind.name), key), 2) end
   end
