@@ -25,7 +25,7 @@ for name in ([[
   ListAttachedRolePolicies DescribeCluster ListNodegroups DescribeNodegroup DescribeAddon
   DescribeAccessEntry ListAssociatedAccessPolicies GetServiceQuota GetAWSDefaultServiceQuota
   GetCallerIdentity DescribeAutoScalingGroups GetProducts DescribeClusterVersions ListSchedules
-  GetTags
+  GetGroup GetTags
 ]]):gmatch("%S+") do READS[name] = true end
 
 local function header(req, wanted)
