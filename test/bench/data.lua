@@ -2,9 +2,7 @@
 -- A line for each comparison: what, ours, the peer's, how many times faster ours is. The figures
 -- of a shared machine vary; the ratios are what to look at.
 local array = require "rtl.array"
-local crypto = require "rtl.native.crypto"
 local json = require "rtl.native.json"
-local secret = require "rtl.native.secret"
 
 local BUILD = os.getenv "RTL_BUILD" or "build"
 local PEER = BUILD .. "/bench/data"
@@ -61,10 +59,7 @@ do
   local file <close> = assert(io.open(TEXT, "wb"))
   file:write(text)
 end
-local has_peer = os.execute("cc -O2 -D_GNU_SOURCE -Imodules -o " .. PEER
-  .. " test/bench/peers/data.c modules/crypto/sigv4.c modules/crypto/sigv4_text.c"
-  .. " modules/crypto/sigv4_canonical.c modules/crypto/crypto.c modules/crypto/base64.c"
-  .. " modules/secret/secret.c -lcjson -ldl")
+local has_peer = os.execute("cc -O2 -o " .. PEER .. " test/bench/peers/data.c -lcjson")
 
 local decode = best(function () json.decode(text) end, 7)
 local encode = best(function () json.encode(value) end, 7)
@@ -73,19 +68,3 @@ print(("JSON text: %.1f MB"):format(#text / 1e6))
 line("json.decode", decode, "cJSON, tree only", has_peer and run(PEER .. " json " .. TEXT))
 line("json.decode", decode, "python json.loads", run(python .. "decode " .. TEXT))
 line("json.encode", encode, "python json.dumps", run(python .. "encode " .. TEXT))
-
-local request = {
-  method = "POST", url = "https://eks.us-east-2.amazonaws.com/clusters", region = "us-east-2",
-  headers = { ["content-type"] = "application/x-amz-json-1.1",
-    ["x-amz-target"] = "Service.Operation" },
-  service = "eks", time = "20150830T123600Z", access_key_id = "AKIDEXAMPLE",
-  body = '{"name":"ray-train"}',
-  secret_access_key = secret.new "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
-}
-local sign = best(function () for _ = 1, 20000 do crypto.sigv4.sign(request) end end, 5) / 20000
-local boto = run(python .. "sigv4")
-local in_c = has_peer and run(PEER .. " sigv4")
-line("sigv4.sign from Lua", sign, "botocore SigV4Auth", boto)
-if in_c then line("sigv4_sign from C", in_c, "botocore SigV4Auth", boto) end
-print(("signatures a second: %d from Lua%s"):format(1e9 // sign,
-  in_c and (", %d from C"):format(1e9 // in_c) or ""))

@@ -33,10 +33,18 @@ local function in_block(host, block)
   return address >> shift == network >> shift
 end
 
-local function is_near(host)
+local function is_loopback(host)
   return host == "localhost" or host:match("%.localhost$") or host == "::1"
     or host:match("^fe[89ab]%x:") or host:match("^fd00:ec2:")
     or in_block(host, "127.0.0.0/8") or in_block(host, "169.254.0.0/16")
+end
+
+-- Most requests go to the host of the one before.
+local last_host, last_near
+
+local function is_near(host)
+  if host ~= last_host then last_host, last_near = host, is_loopback(host) end
+  return last_near
 end
 
 -- One entry of NO_PROXY: a name covers the names below it; an address or block covers itself.
