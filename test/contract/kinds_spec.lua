@@ -153,6 +153,57 @@ describe("the AWS kinds against moto behind the judge", function ()
     assert.same({}, result.blocked)
   end)
 
+  -- What carries a tag of the settings, the one that a person looks for, and what ties a thing to
+  -- its deployment.
+  it("carry the tags of the deployment, each kind of them", function ()
+    local ec2, eks, iam = session:client "ec2", session:client "eks", session:client "iam"
+    local tagged = {}
+    for _, tag in ipairs(assert(ec2:all("describe_tags", { Filters = {
+      { Name = "key", Values = { "rtl:deployment", "team", "Name" } } } }))) do
+      local id = tag.ResourceType .. " " .. tag.ResourceId
+      tagged[id] = tagged[id] or { type = tag.ResourceType }
+      tagged[id][tag.Key] = tag.Value
+    end
+    local kinds_seen = {}
+    local function check(what, tags)
+      local id = next(tags) and what or what .. " without tags"
+      assert.equal(DEPLOYMENT, tags["rtl:deployment"], id)
+      assert.equal("ml", tags.team, id)
+      kinds_seen[what:match "^%S+"] = true
+    end
+    for id, tags in pairs(tagged) do
+      assert.is_string(tags.Name, id)
+      check(id, tags)
+    end
+    local function listed(what, list)
+      local tags = {}
+      for _, tag in ipairs(list) do tags[tag.Key] = tag.Value end
+      check(what, tags)
+    end
+    for _, group in ipairs(assert(ec2:describe_placement_groups {}).PlacementGroups) do
+      listed("placement-group", group.Tags)
+    end
+    for _, role in ipairs(assert(iam:all("list_roles", {}))) do
+      if role.Path:find("^/rtl/") then
+        listed("role", assert(iam:all("list_role_tags", { RoleName = role.RoleName })))
+      end
+    end
+    local name = { clusterName = DEPLOYMENT }
+    check("cluster", assert(eks:describe_cluster { name = DEPLOYMENT }).cluster.tags)
+    for _, group in ipairs(assert(eks:all("list_nodegroups", name))) do
+      check("nodegroup", assert(eks:describe_nodegroup { clusterName = DEPLOYMENT,
+        nodegroupName = group }).nodegroup.tags)
+    end
+    for _, addon in ipairs(assert(eks:all("list_addons", name))) do
+      check("addon", assert(eks:describe_addon { clusterName = DEPLOYMENT,
+        addonName = addon }).addon.tags)
+    end
+    -- moto's words for the kinds of EC2
+    assert.same({ "addon", "cluster", "internet-gateway", "launch-template", "nat-gateway",
+      "nodegroup", "placement-group", "role", "route-table", "security-group", "subnet", "vpc",
+      "vpc-elastic-ip", "vpc-endpoint" }, keys.sorted(kinds_seen))
+  end)
+
   it("then have nothing to do", function ()
     local p = read()
     assert.same({}, p.problems)
