@@ -5,7 +5,7 @@ local BUILD = os.getenv "RTL_BUILD" or "build"
 local SELF = BUILD .. "/rtl test/bench/aws.lua "
 local PYTHON = BUILD .. "/venv/bin/python test/bench/peers/"
 local PAGE = BUILD .. "/bench/instances.xml"
-local ROUNDS, CALLS, THREADS = 7, 1000, 32
+local ROUNDS, CALLS, THREADS = 5, 1000, 32
 
 -- ---- what a round does (in a process of its own) ----
 
