@@ -54,6 +54,11 @@ case("keeps roles with their policies", function (t)
   t.ask("iam", "update_assume_role_policy", { RoleName = "node",
     PolicyDocument = trust "eks.amazonaws.com" })
   t.ask("iam", "update_role", { RoleName = "node", Description = "x" })
+  local boundary = "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"
+  t.ask("iam", "put_role_permissions_boundary", { RoleName = "node",
+    PermissionsBoundary = boundary })
+  assert.equal(boundary, t.ask("iam", "get_role", {
+    RoleName = "node" }).Role.PermissionsBoundary.PermissionsBoundaryArn)
   t.ask("iam", "delete_role", { RoleName = "node" })
   t.refuse("NoSuchEntity", "iam", "get_role", { RoleName = "node" })
 end)
