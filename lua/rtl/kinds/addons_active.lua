@@ -30,7 +30,7 @@ local function create(ctx, res, f)
       if not name then return { id = "active" } end
       if live and live.failed then
         return nil, err.new { code = "RTL-PLAN-017", doing = res.key,
-          message = ("add-on %s is %s"):format(name, live.failed) }
+          message = ("add-on %s is %s"):format(name, live.failed), hint = live.next_step }
       end
       local state = live and live.status or "not there"
       return false, ("%s is %s%s"):format(name, state,

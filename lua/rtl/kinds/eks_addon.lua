@@ -4,6 +4,7 @@
 
 local eks = require "rtl.kinds.eks"
 local kind = require "rtl.plan.kind"
+local next_steps = require "rtl.kinds.health_issues"
 local support = require "rtl.kinds.support"
 
 local BROKEN = { CREATE_FAILED = true, DELETE_FAILED = true }
@@ -14,6 +15,7 @@ local function live_of(addon)
     issue = eks.issues(addon), tags = addon.tags }
   if BROKEN[addon.status] then
     live.failed = addon.status .. (live.issue and " (" .. live.issue .. ")" or "")
+    live.next_step = issue and next_steps[issue.code]
   end
   return live
 end

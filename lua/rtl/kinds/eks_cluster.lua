@@ -8,6 +8,7 @@ local compare = require "rtl.plan.compare"
 local eks = require "rtl.kinds.eks"
 local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
+local next_steps = require "rtl.kinds.health_issues"
 local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
@@ -112,9 +113,11 @@ local function wait(ctx, res)
       if not cluster then return false, "not visible yet" end
       if cluster.status == "ACTIVE" then return live_of(cluster) end
       if cluster.status == "FAILED" or cluster.status == "DELETING" then
+        local issue = cluster.health and cluster.health.issues and cluster.health.issues[1]
         return nil, err.new { code = "RTL-PLAN-017", doing = res.key,
           message = ("the control plane is %s: %s"):format(cluster.status,
-            eks.issues(cluster) or "no reason given") }
+            eks.issues(cluster) or "no reason given"),
+          hint = issue and next_steps[issue.code] }
       end
       local issues = eks.issues(cluster)
       return false, cluster.status .. (issues and ": " .. issues or "")

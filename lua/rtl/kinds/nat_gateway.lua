@@ -57,7 +57,8 @@ local function wait(ctx, res, _, live)
     if item.State == "pending" then return false, "pending" end
     return nil, err.new { code = item.FailureCode or "RTL-PLAN-017", doing = res.key,
       message = ("NAT gateway %s is %s: %s"):format(item.NatGatewayId, item.State,
-        item.FailureMessage or "no reason given") }
+        item.FailureMessage or "no reason given"),
+      hint = "Run the same command again: a NAT gateway that failed is made anew" }
   end)
 end
 

@@ -18,6 +18,7 @@ local err = require "rtl.err"
 local instances = require "rtl.kinds.instances"
 local kind = require "rtl.plan.kind"
 local launch_failure = require "rtl.kinds.launch_failure"
+local next_steps = require "rtl.kinds.health_issues"
 local node_join = require "rtl.kinds.node_join"
 local prices = require "rtl.plan.prices"
 local pricing = require "rtl.kinds.pricing"
@@ -182,8 +183,10 @@ local JOIN = { NodeCreationFailure = true }
 -- What is wrong with a group that is not ACTIVE: an error, or nil and a text to show.
 local function trouble(ctx, res, f, group)
   local live = live_of(group)
+  local failure
   if live.asg then
-    local text, failure = failed_activity(ctx, live.asg)
+    local text
+    text, failure = failed_activity(ctx, live.asg)
     if failure then return failure end
     if text then return launch_error(ctx, res, f, text) end
   end
@@ -191,7 +194,9 @@ local function trouble(ctx, res, f, group)
   if issue and JOIN[issue.code] then
     return node_join.explain(ctx, res, live, issue)
   elseif issue and (live.failed or launch_failure.class(text) ~= "other") then
-    return launch_error(ctx, res, f, text)
+    failure = launch_error(ctx, res, f, text)
+    failure.hint = failure.hint or next_steps[issue.code]
+    return failure
   elseif live.failed then
     return err.new { code = "RTL-PLAN-017", doing = res.key, message = live.failed }
   end
@@ -204,7 +209,7 @@ local function without_network(ctx, res, f)
   if not (cni and cni.failed) then return nil end
   return err.new { code = "RTL-PLAN-017", doing = res.key,
     message = "its nodes can't get Ready: the add-on vpc-cni is " .. cni.failed,
-    hint = "Run the same command again: a failed add-on is made anew" }
+    hint = cni.next_step or "Run the same command again: a failed add-on is made anew" }
 end
 
 local LOOK_AT_ADDON = 8 -- every so many looks: two minutes

@@ -284,6 +284,22 @@ local function leave(run)
   for _, step in ipairs(run.recipe.steps) do call(run, step, "leave") end
 end
 
+-- Whether this run made something: then what stops it is a failure, and no refusal before all.
+local function has_made(run)
+  local ledger = run.ctx.ledger
+  for _, record in ipairs(ledger and ledger.records or {}) do
+    if record.run == run.id and record.event == "outcome" and record.ok then return true end
+  end
+  return false
+end
+
+local function carry_out_honestly(run, p)
+  local ok, value = failure.call(carry_out, run, p)
+  if ok then return value end
+  if failure.exit_name(value) == "refused" and has_made(run) then value.exit = "failed" end
+  error(value, 0)
+end
+
 -- ---- the whole ----
 
 local function plan_only(run, p, pending)
@@ -343,7 +359,7 @@ function M.run(run)
   failure.reading(begin, run, p, pending)
   run.plan = p
   local _ <close> = setmetatable({}, { __close = function () leave(run) end })
-  run.plan = carry_out(run, p)
+  run.plan = carry_out_honestly(run, p)
   run.carried_out = true
   meter.note(run.ctx, run:all_kinds())
   run:emit { type = "text", lines = report.ending(run) }
