@@ -26,7 +26,6 @@ return {
     table.move(rows, 1, #rows, #lines + 1, lines)
     report.world(lines)
     run:emit { type = "text", lines = lines }
-    run:emit { type = "receipt", total = found.total, hourly = found.hourly, about = found.about,
-      lines = found.lines, sources = found.sources }
+    run:emit(receipt.event(found))
   end,
 }

@@ -4,6 +4,8 @@
 --
 -- Reads only. Finds things by ledger and by tag, like teardown.
 
+local lease = require "rtl.kinds.lease"
+local lease_line = require("rtl.recipe.lease").line
 local plan = require "rtl.plan"
 local pods = require "rtl.recipe.ray_pods"
 local pricing = require "rtl.kinds.pricing"
@@ -31,6 +33,13 @@ local function resource_lines(run)
     lines[#lines + 1] = "prices: " .. pricing.source(run.ctx, run.settings.gpu_type)
   end
   return lines
+end
+
+local function add_lease(run, lines)
+  local standing, failure = lease.read(run.ctx)
+  if failure then error(failure, 0) end
+  run.facts.lease = standing
+  lines[#lines + 1] = lease_line(run)
 end
 
 local function device_count(node, name)
@@ -71,6 +80,7 @@ return {
     local lines = report.head(run)
     lines[#lines + 1] = ""
     add(lines, "Made", resource_lines(run))
+    if run:has_aws() then add_lease(run, lines) end
     local client, failure = run:k8s()
     if client then
       add(lines, "Nodes", node_lines(client))

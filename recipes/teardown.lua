@@ -57,7 +57,7 @@ local function plan_lines(run, t)
   return lines
 end
 
-local function end_lines(run, result)
+local function end_lines(run, result, cost)
   local lines = { ("─"):rep(96) }
   if #result.left == 0 then
     lines[#lines + 1] = "Empty    nothing of " .. run.deployment
@@ -73,7 +73,7 @@ local function end_lines(run, result)
     add(lines, rows(result.kept, "="))
   end
   lines[#lines + 1] = ("Removed  %s"):format(text.count(#result.removed, "thing"))
-  add(lines, receipt.lines(receipt.of(run)))
+  add(lines, receipt.lines(cost))
   report.world(lines)
   return lines
 end
@@ -100,7 +100,9 @@ local function tear_down(run)
   if not free then
     table.insert(result.left, { key = "account_lock", kind = "lock", reason = tostring(held) })
   end
-  run:emit { type = "text", lines = end_lines(run, result) }
+  local cost = receipt.of(run)
+  run:emit { type = "text", lines = end_lines(run, result, cost) }
+  run:emit(receipt.event(cost))
   run:emit { type = "teardown", region = run.region, removed = #result.removed,
     kept = result.kept, left = result.left }
   return #result.left > 0 and "left" or "done"

@@ -215,7 +215,10 @@ return {
   end,
 
   preflight = function (run)
-    if not run:has_aws() then return nodes.check_given(run) end
+    if not run:has_aws() then
+      lease.refuse(run)
+      return nodes.check_given(run)
+    end
     places.choose(run)
     lease.preflight(run)
   end,

@@ -109,6 +109,30 @@ describe("a lease", function ()
     end)
   end)
 
+  it("tries again by its retry policy what fails at AWS", function ()
+    in_world("calm", function (world, play)
+      assert.equal("done", (play("deploy", { down_after = "1h" })))
+      local perform, left = world.performers.aws, 3
+      world.performers.aws = function (w, args)
+        if args.o == "delete_cluster" and left > 0 then
+          left = left - 1
+          return nil, { fault = true, code = "ServerException", message = "x", status = 500 }
+        end
+        return perform(w, args)
+      end
+      advance(world, 3 * 3600)
+      local at = {}
+      for _, shot in ipairs(world.aws.fired) do
+        if shot.target:find "deleteCluster" and #at < 4 then
+          at[#at + 1] = shot.at
+          assert.equal(#at < 4 and "ServerException" or nil, shot.code)
+        end
+      end
+      assert.same({ 1.0, 2.0, 4.0 }, { at[2] - at[1], at[3] - at[2], at[4] - at[3] })
+      assert.same({}, bill.running(world))
+    end)
+  end)
+
   it("may end these things and nothing else, and only for its own schedules", function ()
     in_world("calm", function (world, play)
       assert.equal("done", (play("deploy", { down_after = "1h" })))

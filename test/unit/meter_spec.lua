@@ -193,6 +193,14 @@ describe("the meter", function ()
     assert.equal(1.5 * 4.0, got.lines[2].amount)
   end)
 
+  it("ends what another took the place of, unseen", function ()
+    local got = receipt(life("a/x", { hourly = 1.0 }, 0),
+      { { event = "intent", key = "a/x", at = at(60), cost = { hourly = 1.0 }, adopted = true },
+        { event = "outcome", key = "a/x", at = at(60), ok = true, id = "other" } })
+    assert.equal(2.0, got.total)
+    assert.is_true(got.about)
+  end)
+
   it("says where it guesses: units that nobody looked at, pulls that nobody measured", function ()
     local got = receipt(life("node_group/gpu", { hourly = 8.0, units = 2 }, 60))
     assert.is_true(got.about)

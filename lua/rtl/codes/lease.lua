@@ -22,6 +22,11 @@ return {
     cause = "Something took it away while the deploy ran.",
     next = "Run the same command again: it is made anew, with the id of what it ends.",
   },
+  ["RTL-LEASE-006"] = {
+    title = "A lease needs an AWS account",
+    cause = "The run has a kubeconfig: what bills was made by others; rtl ends only what it made.",
+    next = "Leave --down-after and --max-cost out.",
+  },
   ["RTL-LEASE-005"] = {
     title = "There is no lease",
     cause = "The deployment was made without --down-after or --max-cost, or its lease was taken "

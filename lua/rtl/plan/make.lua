@@ -64,12 +64,13 @@ local function ends_after(res)
 end
 
 -- With what it costs, so that the receipt outlives the thing and the price list.
-local function begin(ctx, row, token)
+-- adopted: it stood before this ledger knew of it.
+local function begin(ctx, row, token, adopted)
   local res = row.resource
   local price = cost.of_resource(ctx, res)
   return record(ctx, { event = "intent", key = res.key, kind = res.kind_name, name = res.name,
     token = token, deps = row.needs, cost = price and not price.unknown and price or nil,
-    ends_after = ends_after(res) })
+    ends_after = ends_after(res), adopted = adopted })
 end
 
 local function outcome(ctx, res, live)
@@ -222,7 +223,7 @@ local function adopt(ctx, row)
   if not ctx.ledger or live.ours == false or res.kind.ephemeral then return true end
   if entry and entry.state == "made" and entry.id == live.id then return true end
   if not entry or entry.state ~= "open" then
-    local begun, why = begin(ctx, row, nil)
+    local begun, why = begin(ctx, row, nil, true)
     if not begun then return nil, why end
   end
   return outcome(ctx, res, live)

@@ -79,9 +79,12 @@ end
 -- when the lease ends that stands (`lease_ends`).
 local take = {}
 
+-- One that takes the place of another, unseen, ends it.
 function take.intent(all, record, at)
+  local former = all.open[record.key]
+  if former and former.made then former.till = at end
   local life = { key = record.key, from = at, cost = record.cost, spans = {},
-    ends_after = record.ends_after, lease_ends = all.lease_ends }
+    ends_after = record.ends_after, adopted = record.adopted, lease_ends = all.lease_ends }
   all.open[record.key] = life
   all.lives[#all.lives + 1] = life
 end
@@ -107,7 +110,7 @@ end
 function take.used(all, record)
   local life = all.open[record.key] or last_life(all, record.key)
   if not life then return end
-  life.from = record.since or life.from
+  if record.since then life.from, life.adopted = record.since, nil end
   life.looked = life.looked or record.spans ~= nil
   life.counted = record.counted and (life.counted or {}) or life.counted
   for _, span in ipairs(record.spans or {}) do
@@ -184,6 +187,7 @@ end
 -- How long it stood, in hours of one of its units: hours, whether that is an estimate.
 local function stood_of(life, lives, now)
   local cost, till, about = life.cost, end_of(life, now)
+  about = about or life.adopted
   local stood, units = hours(life.from, till), cost.units or 1
   if cost.begun_hours then return math.max(1, math.ceil(stood)), about end
   if cost.hold then

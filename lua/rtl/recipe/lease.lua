@@ -31,6 +31,15 @@ local function asked_by(s)
   return parts[1] and table.concat(parts, ", ")
 end
 
+--- Refuses a lease where no AWS account is in the run: nothing of it is made or ended by rtl.
+function M.refuse(run)
+  if asked_by(run.settings) then
+    run:fail { code = "RTL-LEASE-006", exit = "usage",
+      message = "--down-after and --max-cost need an AWS account; with a kubeconfig rtl made none "
+        .. "of what bills" }
+  end
+end
+
 --- Reads the lease that stands and checks what the settings ask for. Raises RTL-LEASE-001 where a
 -- lease is over and no new one is asked for: its schedules would end what is made now.
 function M.preflight(run)

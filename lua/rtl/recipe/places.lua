@@ -175,6 +175,15 @@ local function next_region(run)
   end
 end
 
+-- The NAT gateway stays where it is when the GPUs go to another zone: what that costs, or nil.
+local function crossing(run)
+  local choice = run.facts.choice
+  local nat = choice.network[1].zone_id
+  if run.settings.vpc_id ~= "" or nat == choice.gpu.zone_id then return nil end
+  return ("the NAT gateway is in %s: what GPU nodes pull crosses zones, $%.2f a GB more, twice")
+    :format(nat, (pricing.of(run.ctx, "cross_zone_gb")))
+end
+
 --- What a step does when something failed that another zone can cure: notes it, and chooses the
 -- next ranked zone, of the next region at last. Returns a text that says so; nil when it is no
 -- matter of capacity; raises RTL-CAP-004 when no zone is left.
@@ -187,9 +196,10 @@ function M.recover(run, problem)
     local moved = may_leave(run, problem) and next_region(run)
     if not moved then error(failure, 0) end
   end
-  local now = run.facts.choice.gpu
-  return ("no capacity in %s: going on in %s"):format(failed.zone_id,
-    now.region == failed.region and now.zone_id or ("%s (%s)"):format(now.region, now.zone_id))
+  local now, crosses = run.facts.choice.gpu, crossing(run)
+  return ("no capacity in %s: going on in %s%s"):format(failed.zone_id,
+    now.region == failed.region and now.zone_id or ("%s (%s)"):format(now.region, now.zone_id),
+    crosses and "; " .. crosses or "")
 end
 
 -- ---- the event: names here are promised to programs ----
@@ -321,6 +331,8 @@ function M.lines(run)
   for _, region in ipairs(facts.ranked.regions) do
     if region.why then lines[#lines + 1] = ("   %s: %s"):format(region.region, region.why) end
   end
+  local crosses = crossing(run)
+  if crosses then lines[#lines + 1] = "         " .. crosses end
   lines[#lines + 1] = reservation_line(run)
   lines[#lines + 1] = placement_line(run)
   for _, line in ipairs(hold.lines(run)) do lines[#lines + 1] = line end

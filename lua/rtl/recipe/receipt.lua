@@ -1,5 +1,6 @@
 --- What a deployment has cost, for people: the line of a last screen, and the receipt.
 
+local array = require "rtl.array"
 local clock = require "rtl.clock"
 local meter = require "rtl.plan.meter"
 local text = require "rtl.recipe.text"
@@ -37,6 +38,13 @@ local function row_of(line)
   return { line.key, line.what, stood, quantity(line),
     line.once > 0 and ("$%.2f once"):format(line.once) or "",
     about(line.about) .. text.money(line.amount) }
+end
+
+--- The receipt as an event, for programs: total, hourly (of what still stands), about, sources,
+-- lines as rtl.plan.meter gives them.
+function M.event(receipt)
+  return { type = "receipt", total = receipt.total, hourly = receipt.hourly,
+    about = receipt.about, lines = array(receipt.lines), sources = array(receipt.sources) }
 end
 
 --- The receipt as lines: each part with what it is, how long it stood, hours and price, amount; the
