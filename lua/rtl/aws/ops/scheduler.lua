@@ -5,7 +5,7 @@ return {
   endpoint = "scheduler", signing = "scheduler", actions = "scheduler",
   hosts = { ["aws-us-gov"] = { fips = "{service}-fips.{region}.{suffix}" } },
   page = { send = "NextToken", receive = "NextToken", size = "MaxResults" },
-  labels = { Name = "string(1..64)" },
+  labels = { Name = "string(1..64)", ResourceArn = "string(1..1011)" },
   operations = {
     create_schedule_group = {
       method = "POST", path = "/schedule-groups/{Name}",
