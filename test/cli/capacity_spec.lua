@@ -77,6 +77,13 @@ describe("capacity", function ()
     assert.is_nil(one.problem)
   end)
 
+  it("has a page that shows its own settings, and how to answer its question", function ()
+    local page = program.rtl({ "help", "capacity" }, { state = state }).stdout
+    for _, text in ipairs { "--all-regions", "--release", "-y, --yes" } do
+      assert.matches(text, page, 1, true)
+    end
+  end)
+
   it("ranks every region that AWS has", function ()
     local one = event(must(0, nil, CAPACITY, "--all-regions", "--json"), "capacity")
     local why = {}

@@ -24,14 +24,18 @@ M.options = {
 -- What every recipe takes: how it speaks, and an answer to a question that it may not have.
 local EVERYWHERE = { json = true, help = true, yes = true }
 
---- Whether a recipe heeds the runner's option `name`. One with steps heeds all; one without heeds
--- those that it lists in its `options`.
-function M.heeds(recipe, name)
-  if EVERYWHERE[name] or #(recipe.steps or {}) > 0 then return true end
+-- Whether a recipe lists an option in its `options`.
+local function lists(recipe, name)
   for _, own in ipairs(recipe.options or {}) do
     if own == name then return true end
   end
   return false
+end
+
+--- Whether a recipe heeds the runner's option `name`. One with steps heeds all; one without heeds
+-- those that it lists in its `options`.
+function M.heeds(recipe, name)
+  return EVERYWHERE[name] or #(recipe.steps or {}) > 0 or lists(recipe, name)
 end
 
 -- What says how a plan is shown means nothing without one.
@@ -162,7 +166,7 @@ end
 function M.describe(recipe)
   local lines = {}
   for _, option in ipairs(M.options) do
-    local asks = option.name ~= "yes" or M.heeds(recipe, "plan")
+    local asks = option.name ~= "yes" or M.heeds(recipe, "plan") or lists(recipe, "yes")
     if M.heeds(recipe, option.name) and asks then
       local short = option.short and "-" .. option.short .. ", " or "    "
       local left = short .. "--" .. option.name .. (option.value and " " .. option.value or "")

@@ -85,6 +85,18 @@ local function describe_steps(steps, lines)
   end
 end
 
+-- The settings that only this recipe has: those that it declares itself.
+local function own_settings(recipe, lines)
+  for _, part in ipairs(recipe.settings or {}) do
+    if type(part) == "table" then
+      local set = require("rtl.recipe.settings").set(part[1] and part or { part })
+      lines[#lines + 1] = "\nIts own settings:"
+      local described = arguments.describe_settings(set)
+      table.move(described, 1, #described, #lines + 1, lines)
+    end
+  end
+end
+
 --- The page of a recipe file: what it says of itself, its steps and options. Returns the exit code.
 function M.recipe(file)
   local recipe = require("rtl.recipe.recipe").open(file)
@@ -94,6 +106,7 @@ function M.recipe(file)
   lines[#lines + 1] = "\nOptions:"
   local options = arguments.describe(recipe)
   table.move(options, 1, #options, #lines + 1, lines)
+  own_settings(recipe, lines)
   lines[#lines + 1] = "\nSettings: rtl help settings"
   output.lines(lines)
   return exit.done

@@ -10,6 +10,7 @@ M.rows = {
   { "timings of EKS, node groups and NAT gateways", "public measurements, with spread" },
   { "texts of EC2 and EKS refusals", "botocore's models and Terraform's matchers" },
   { "capacity failures as scaling activities", "public reports" },
+  { "how many GPU machines a zone has", "made up; that an offer is no machine is the point" },
   { "GPU and EFA plugins on a node", "their sources; no GPU or EFA device was there" },
   { "NCCL over EFA: log lines and counters", "public logs and driver sources" },
   { "KubeRay's order of steps", "its sources; the operator itself runs in the lab" },
