@@ -26,6 +26,8 @@ return {
   { group = "Deployment", name = "tags", type = "string", list = true, default = "",
     match = "^[%w+_.:/@-]+=[%w+_.:/@-]*$", wanted = "key=value, as AWS takes tags",
     help = "tags on everything that is made in AWS (cost-center=42,owner=me)" },
+  { group = "Deployment", name = "check_rights", type = "boolean", default = true,
+    help = "ask IAM before anything is made whether the caller may do it all" },
   { group = "Deployment", name = "proxy", type = "string", default = "",
     match = "^%l[%l%d]*://[^%s/]+/?$", wanted = "a URL such as http://proxy.corp:3128",
     help = "proxy for all connections of rtl; empty: HTTPS_PROXY's. NO_PROXY counts for both" },

@@ -131,10 +131,20 @@ describe("a refusal", function ()
   end)
 
   it("of a launch that EKS tried names what EC2 kept to itself, decoded", function ()
-    local ran = refused "scp=ec2:RunInstances"
+    local ran = refused("scp=ec2:RunInstances", "--no-check-rights")
     assert.equal(1, ran.status)
     assert.matches("ec2:RunInstances on%s+arn:aws:ec2:us%-east%-2:000000009012", ran.stderr)
     assert.is_nil(ran.stderr:find("Encoded", 1, true))
+  end)
+
+  it("that IAM foresees names all that it is about, and comes before anything is made", function ()
+    local ran = refused "scp=ec2:*"
+    assert.equal(5, ran.status)
+    ran = refused "scp=eks:DeleteNodegroup"
+    assert.equal(5, ran.status)
+    assert.matches("RTL%-PLAN%-025", ran.stderr)
+    assert.matches("eks:DeleteNodegroup", ran.stderr)
+    assert.matches("service control policy", ran.stderr)
   end)
 
   it("by a policy says how to get the one that is needed", function ()

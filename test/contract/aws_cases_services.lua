@@ -23,6 +23,8 @@ end
 case("says who calls", function (t)
   assert.equal(t.with.account(), t.ask("sts", "get_caller_identity", {}).Account)
   local arn = role(t, "other", "ec2.amazonaws.com")
+  t.strictly("InvalidAuthorizationMessageException", "sts", "decode_authorization_message", {
+    EncodedMessage = "none" })
   local session = t.ask("sts", "assume_role", { RoleArn = arn, RoleSessionName = "test" })
   assert.truthy(session.AssumedRoleUser.Arn:find("assumed-role/other/test", 1, true))
 end)
@@ -54,6 +56,10 @@ case("keeps roles with their policies", function (t)
   t.ask("iam", "update_assume_role_policy", { RoleName = "node",
     PolicyDocument = trust "eks.amazonaws.com" })
   t.ask("iam", "update_role", { RoleName = "node", Description = "x" })
+  local limit = ("arn:aws:iam::%s:policy/limit"):format(t.with.account())
+  t.ask("iam", "put_role_permissions_boundary", { RoleName = "node", PermissionsBoundary = limit })
+  assert.equal(limit, t.ask("iam", "get_role", {
+    RoleName = "node" }).Role.PermissionsBoundary.PermissionsBoundaryArn)
   local boundary = "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"
   t.ask("iam", "put_role_permissions_boundary", { RoleName = "node",
     PermissionsBoundary = boundary })

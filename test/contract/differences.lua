@@ -46,6 +46,8 @@ M.rows = {
     "moto has no such operation", "botocore service-quotas 2019-06-24" },
   { "service_quotas:request_service_quota_increase", "moto has no such operation",
     "botocore service-quotas 2019-06-24" },
+  { "sts:decode_authorization_message", "moto has no such operation",
+    "botocore sts 2011-06-15" },
   { "iam:simulate_principal_policy", "moto has no such operation", "botocore iam 2010-05-08" },
   { "iam:delete_open_id_connect_provider", "one that is not there is NoSuchEntity",
     "botocore iam 2010-05-08" },

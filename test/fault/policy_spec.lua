@@ -49,6 +49,10 @@ local SELDOM = {
   ["servicequotas:GetAWSDefaultServiceQuota"] = "an account without a value of its own",
 }
 
+-- What the plan does without.
+local OPTIONAL = { ["pricing:GetProducts"] = true, ["eks:DescribeClusterVersions"] = true,
+  ["ec2:DescribeCapacityBlockOfferings"] = true }
+
 local function words_of(first)
   return table.move(SETTINGS, 1, #SETTINGS, #first + 1, first)
 end
@@ -159,6 +163,35 @@ describe("the printed policy", function ()
       assert.equal(0, ran.status, ran.stderr)
     end
     assert.is_nil(played.difference({}, played.inventory(state)))
+  end)
+
+  -- With the right to ask IAM about itself, the caller learns all of it before anything is made.
+  it("is looked at before anything is made, where the caller may ask IAM", function ()
+    local documents = json.decode(assert(fs.read(path)))
+    table.insert(documents, { Version = "2012-10-17", Statement = { { Effect = "Allow",
+      Action = { "iam:SimulatePrincipalPolicy", "iam:GetRole" },
+      Resource = "arn:aws:iam::000000009012:role/Admin" } } })
+    local asking = fs.join(folder, "asking.json")
+    assert(fs.write(asking, json.encode(documents)))
+    local wrong = {}
+    local function look(action)
+      local state = fs.join(folder, "asking-" .. (action:gsub(":", "-")))
+      local spec = ("policy,file=%s,without=%s"):format(asking, action)
+      local ran = play(state, spec, DEPLOY)
+      local named = said(ran, spec):find(action, 1, true)
+      if ran.status ~= 5 or not named or #played.inventory(state) > 0 then
+        wrong[#wrong + 1] = ("without %s: exit %s\n%s"):format(action, tostring(ran.status),
+          ran.stderr:sub(-800))
+      end
+      fs.remove_tree(state)
+    end
+    task.run(function ()
+      task.map(some_of(actions), function (action)
+        if not OPTIONAL[action] and action ~= "ec2:CreateTags" then look(action) end
+      end, AT_ONCE)
+    end)
+    assert(#wrong == 0, ("%d wrong, the first:\n%s"):format(#wrong,
+      table.concat(wrong, "\n----\n"):sub(1, 4000)))
   end)
 
   it("has nothing in it that is never needed", function ()

@@ -20,7 +20,7 @@ for name in ([[
   DescribeCapacityReservations DescribeInstances DescribeVpcs DescribeVpcAttribute DescribeSubnets
   DescribeInternetGateways DescribeAddresses DescribeNatGateways DescribeRouteTables
   DescribeVpcEndpoints DescribeSecurityGroups DescribeSecurityGroupRules DescribeLaunchTemplates
-  GetProducts DescribeClusterVersions ListSchedules
+  GetProducts DescribeClusterVersions ListSchedules SimulatePrincipalPolicy
   DescribeLaunchTemplateVersions DescribePlacementGroups GetRole ListRolePolicies GetRolePolicy
   ListAttachedRolePolicies DescribeCluster ListNodegroups DescribeNodegroup DescribeAddon
   DescribeAccessEntry ListAssociatedAccessPolicies GetServiceQuota GetAWSDefaultServiceQuota

@@ -116,6 +116,14 @@ return {
       .. "never made, or is gone.",
     next = "Run the whole recipe, or choose the step that makes it too.",
   },
+  ["RTL-PLAN-025"] = {
+    title = "The caller may not do all that the plan needs",
+    cause = "IAM was asked beforehand, for each action and resource of the plan and of its "
+      .. "teardown, and says that the caller's policies, its permissions boundary or the "
+      .. "organization do not allow those that are listed. Nothing was made.",
+    next = "Give the caller what `--policy` prints, or what is listed. Where IAM is wrong about it,"
+      .. " go on with --no-check-rights: the calls themselves will tell.",
+  },
   ["RTL-PLAN-030"] = {
     title = "What a resource would send can't be told",
     cause = "`--plan --out` runs each create against clients that send nothing; this one needs an "

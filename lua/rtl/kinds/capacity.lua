@@ -17,7 +17,8 @@ M.wait_for_quota = quota.wait
 --- What ranking and choosing need of IAM (rtl.plan.policy).
 M.actions = { "ec2:DescribeAvailabilityZones", "ec2:DescribeInstanceTypeOfferings",
   "ec2:DescribeInstanceTypes", "ec2:DescribeCapacityReservations", "ec2:DescribeInstances",
-  "ec2:DescribeCapacityBlockOfferings", "ec2:DescribeSubnets", "ec2:DescribeNatGateways",
+  { "ec2:DescribeCapacityBlockOfferings", optional = true }, "ec2:DescribeSubnets",
+  "ec2:DescribeNatGateways",
   "servicequotas:GetServiceQuota", "servicequotas:GetAWSDefaultServiceQuota",
   { "eks:DescribeCluster", on = "arn:{partition}:eks:*:{account}:cluster/{deployment}" } }
 

@@ -12,6 +12,7 @@
 --   when   further conditions: { operator = { key = value } }
 --   needs  a field: needed only where a resource has it
 --   purge  needed only to remove data
+--   optional   done without where it is not allowed
 --
 -- A template is an ARN, or its last part ("vpc/*": the action's service, the deployment's region
 -- and account). {name} stands for partition, region, account, deployment, a field or known output
@@ -145,7 +146,7 @@ end
 local function put(list, class, actions, resources, conditions)
   if #resources == 0 then return end
   list[#list + 1] = { class = class, actions = actions, resources = resources,
-    conditions = conditions }
+    conditions = conditions, optional = actions.optional }
 end
 
 -- Tagging what is made is an action of its own in EC2, which knows for which call it is done.
@@ -190,7 +191,8 @@ local function entry_of(action)
   local placed = action.new or action.ours or action.uses or action.on
   if placed then return action end
   local entry = table.move(action, 1, #action, 1, {})
-  entry.on, entry.when, entry.purge = "*", action.when, action.purge
+  for _, name in ipairs { "when", "purge", "needs", "optional" } do entry[name] = action[name] end
+  entry.on = "*"
   return entry
 end
 
@@ -347,11 +349,10 @@ local function all_kinds(kinds, of_kind)
   return list
 end
 
---- The policy for the resources of graph `g`, to be made, changed and removed again: array of
--- documents (one, unless IAM's limit wants more: then all of them together). options: kinds (all of
--- them: a teardown looks for each), regions (default: the context's), purge (data is removed, too),
--- more (array of arrays of actions: what steps and the run itself call).
-function M.documents(g, ctx, options)
+--- The single rights that the resources of graph `g` need, to be made, changed and removed again:
+-- array of { actions, resources (ARNs), conditions, optional }, not joined. options as for
+-- documents().
+function M.statements(g, ctx, options)
   local of_kind, by_key = by_kind(g)
   local base, list = base_values(ctx, options.regions), {}
   for _, kind in ipairs(all_kinds(options.kinds, of_kind)) do
@@ -366,7 +367,15 @@ function M.documents(g, ctx, options)
   for _, actions in ipairs(options.more or {}) do
     for _, action in ipairs(actions) do add_entry(list, entry_of(action), base, ctx.deployment) end
   end
-  return documents_of(sort(simplify(list)))
+  return list
+end
+
+--- The policy for the resources of graph `g`: array of documents (one, unless IAM's limit wants
+-- more: then all of them together). options: kinds (all of them: a teardown looks for each),
+-- regions (default: the context's), purge (data is removed, too), more (array of arrays of actions:
+-- what steps and the run itself call).
+function M.documents(g, ctx, options)
+  return documents_of(sort(simplify(M.statements(g, ctx, options))))
 end
 
 return M

@@ -159,7 +159,7 @@ local function open_aws(values, options)
   return {
     where = { partition = identity.partition, account = identity.account,
       region = session.region, deployment = values.name },
-    who = who_is(session, identity), aws = client_for, session = session,
+    who = who_is(session, identity), caller = identity.arn, aws = client_for, session = session,
     k8s = eks_client(session, client_for, values),
   }
 end

@@ -10,6 +10,7 @@ local last = require "rtl.recipe.last"
 local meter = require "rtl.plan.meter"
 local nearest = require "rtl.nearest"
 local plan = require "rtl.plan"
+local policy = require "rtl.recipe.policy"
 local report = require "rtl.recipe.report"
 local task = require "rtl.task"
 
@@ -331,7 +332,7 @@ end
 local function policy_only(run)
   failure.reading(preflights, run)
   declare(run)
-  require("rtl.recipe.policy").show(run)
+  policy.show(run)
   return "done"
 end
 
@@ -355,6 +356,7 @@ function M.run(run)
   local pending = pending_actions(run)
   show_plan(run, p, pending)
   failure.reading(refuse_problems, run, p)
+  if report.has_changes(p) then policy.check(run) end
   if only_plan then return plan_only(run, p, pending) end
   failure.reading(begin, run, p, pending)
   run.plan = p

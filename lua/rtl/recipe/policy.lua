@@ -1,8 +1,12 @@
 --- `--policy`: the least IAM policy for what a recipe makes and a teardown of it removes.
 
 local array = require "rtl.array"
+local err = require "rtl.err"
+local foresight = require "rtl.kinds.foresight"
 local json = require "rtl.native.json"
 local plan = require "rtl.plan"
+local settings = require "rtl.recipe.settings"
+local text = require "rtl.recipe.text"
 
 local M = {}
 
@@ -16,13 +20,51 @@ local function more_actions(run)
   return more
 end
 
+local function options_of(run)
+  return { kinds = run:all_kinds(), regions = run.settings.region, purge = run.settings.purge,
+    more = more_actions(run) }
+end
+
 --- The documents for the resources that the run's steps declared: array, as rtl.plan.policy makes
 -- them.
 function M.documents(run)
-  return plan.policy.documents(run.graph, run.ctx, {
-    kinds = run:all_kinds(), regions = run.settings.region, purge = run.settings.purge,
-    more = more_actions(run),
-  })
+  return plan.policy.documents(run.graph, run.ctx, options_of(run))
+end
+
+local MOST = 20 -- missing rights that are listed
+
+local function place_of(one)
+  return one.resource == "*" and "" or " on " .. one.resource
+end
+
+local function lacking_error(lacking)
+  local problems = {}
+  for i = 1, math.min(#lacking, MOST) do
+    local one = lacking[i]
+    problems[i] = { message = one.action .. place_of(one)
+      .. (one.by ~= "identity-based policy" and ": the " .. one.by or "") }
+  end
+  if #lacking > MOST then
+    problems[MOST + 1] = { message = ("and %d more"):format(#lacking - MOST) }
+  end
+  return err.new { code = "RTL-PLAN-025", exit = "refused", problems = problems,
+    denied = lacking[1], message = ("the caller lacks %s that the plan or its teardown needs")
+      :format(text.count(#lacking, "right")),
+    hint = "--no-check-rights goes on without asking IAM beforehand" }
+end
+
+--- Asks IAM whether the caller may do all that the plan needs, where the caller may ask and the
+-- setting check_rights says so. Raises RTL-PLAN-025 with all that is surely lacking.
+function M.check(run)
+  if not (run:has_aws() and settings.optional(run.settings, "check_rights")) then return end
+  run:progress("asking IAM about the caller's rights")
+  local statements = plan.policy.statements(run.graph, run.ctx, options_of(run))
+  local lacking, why = foresight.lacking(run.ctx, run.link.caller, statements)
+  if not lacking then
+    run:note("the caller's rights were not checked beforehand: " .. why)
+  elseif #lacking > 0 then
+    error(lacking_error(lacking), 0)
+  end
 end
 
 local function lines_of(documents)

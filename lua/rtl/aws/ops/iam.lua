@@ -164,8 +164,8 @@ return {
       input = [[
         PolicySourceArn!:string(20..2048) ActionNames!:[string(3..128)]
         PolicyInputList:[string(1..131072)] ResourceArns:[string(1..2048)]
-        ResourcePolicy:string(1..131072) CallerArn:string(1..2048) MaxItems:int(1..1000)
-        Marker:string(1..320)]],
+        ResourcePolicy:string(1..131072) CallerArn:string(1..2048)
+        ContextEntries:[ContextEntry] MaxItems:int(1..1000) Marker:string(1..320)]],
       output = "EvaluationResults:[EvaluationResult] IsTruncated:bool Marker",
     },
     create_service_linked_role = {
@@ -198,14 +198,21 @@ return {
   shapes = {
     AttachedPermissionsBoundary = "PermissionsBoundaryType PermissionsBoundaryArn",
     AttachedPolicy = "PolicyName PolicyArn",
+    BoundaryDecisionDetail = "AllowedByPermissionsBoundary:bool",
+    ContextEntry = "ContextKeyName:string(5..256) ContextKeyValues:[string] "
+      .. "ContextKeyType:(string|stringList|numeric|numericList|boolean|booleanList|ip|ipList"
+      .. "|binary|binaryList|date|dateList)",
     EvaluationResult = [[
       EvalActionName EvalResourceName EvalDecision MatchedStatements:[Statement]
-      MissingContextValues:[string] ResourceSpecificResults:[ResourceSpecificResult]
+      MissingContextValues:[string] OrganizationsDecisionDetail:OrganizationsDecisionDetail
+      PermissionsBoundaryDecisionDetail:BoundaryDecisionDetail
+      ResourceSpecificResults:[ResourceSpecificResult]
     ]],
     InstanceProfile = [[
       Path InstanceProfileName InstanceProfileId Arn CreateDate:time Roles:[Role] Tags:[Tag]
     ]],
     OpenIDConnectProviderListEntry = "Arn",
+    OrganizationsDecisionDetail = "AllowedByOrganizations:bool",
     Policy = [[
       PolicyName PolicyId Arn Path DefaultVersionId AttachmentCount:int
       PermissionsBoundaryUsageCount:int IsAttachable:bool Description CreateDate:time

@@ -388,12 +388,8 @@ function ops.delete_instance_profile(call, p)
   return {}
 end
 
-function ops.simulate_principal_policy(_, p)
-  local list = array {}
-  for i, action in ipairs(p.ActionNames) do
-    list[i] = { EvalActionName = action, EvalResourceName = "*", EvalDecision = "allowed" }
-  end
-  return { EvaluationResults = list }
+function ops.simulate_principal_policy(call, p)
+  return { EvaluationResults = require "rtl.rehearse.rights".simulate(call.world, p) }
 end
 
 function ops.list_open_id_connect_providers()

@@ -1,6 +1,7 @@
 --- What the caller of the simulated account may do. On an ordinary day everything; with policies, a
 -- call passes only if they allow each action that it needs, on each resource that it is about.
 
+local array = require "rtl.array"
 local beside = require "rtl.rehearse.rights.beside"
 local fs = require "rtl.fs"
 local json = require "rtl.native.json"
@@ -221,6 +222,50 @@ local function why_not(world, check)
     if effects[name] ~= "Allow" then return "no " .. name end
   end
   return nil
+end
+
+-- ---- IAM's own simulator ----
+
+local DECISIONS = { deny = "explicitDeny", no = "implicitDeny" }
+
+local function simulated_keys(entries)
+  local keys = {}
+  for _, entry in ipairs(entries or {}) do
+    keys[entry.ContextKeyName:lower()] = (entry.ContextKeyValues or {})[1]
+  end
+  return keys
+end
+
+local function simulate_one(world, action, arn, keys)
+  local check = { action = action, arn = arn, keys = keys }
+  local why = world.rights and why_not(world, check)
+  return why and DECISIONS[why:match "^%a+"] or "allowed", why or "",
+    array(world.rights and language.missing(world.rights.identity, check) or {})
+end
+
+--- The EvaluationResults of SimulatePrincipalPolicy for the world's caller. Two things are as in
+-- AWS and easily forgotten: tags and other keys count only as far as they are given, and what is
+-- missing of them is said.
+function M.simulate(world, p)
+  local list, keys = array {}, simulated_keys(p.ContextEntries)
+  for i, action in ipairs(p.ActionNames) do
+    local result = { EvalActionName = action, EvalResourceName = "*", EvalDecision = "allowed",
+      ResourceSpecificResults = array {} }
+    for j, arn in ipairs(p.ResourceArns or { "*" }) do
+      local decision, why, missing = simulate_one(world, action, arn, keys)
+      result.ResourceSpecificResults[j] = { EvalResourceName = arn,
+        EvalResourceDecision = decision, MissingContextValues = missing }
+      if decision ~= "allowed" then
+        result.EvalDecision, result.EvalResourceName = decision, arn
+        result.OrganizationsDecisionDetail = {
+          AllowedByOrganizations = why:find "scp$" == nil }
+      end
+      if not p.ResourceArns then result.MissingContextValues = missing end
+    end
+    if not p.ResourceArns then result.ResourceSpecificResults = nil end
+    list[i] = result
+  end
+  return list
 end
 
 --- The fault of a call that the caller's policies do not allow; nil when they do. `call` is what

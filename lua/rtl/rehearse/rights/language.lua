@@ -109,6 +109,25 @@ function M.effect(documents, request)
   return effect
 end
 
+--- The condition keys that statements about the request ask for and the request has not: sorted.
+function M.missing(documents, request)
+  local seen, list = {}, {}
+  for _, document in ipairs(documents) do
+    for _, statement in ipairs(document.Statement) do
+      local about = action_matches(statement, request.action)
+        and any_matches(request.arn, statement.Resource)
+      for name, block in pairs(about and statement.Condition or {}) do
+        for key in pairs(block) do
+          local asks = name ~= "Null" and request.keys[key:lower()] == nil
+          if asks and not seen[key] then list[#list + 1], seen[key] = key, true end
+        end
+      end
+    end
+  end
+  table.sort(list)
+  return list
+end
+
 local MEMBERS = { Sid = true, Effect = true, Action = true, Resource = true, Condition = true }
 
 local function statement_problem(statement)
