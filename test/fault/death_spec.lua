@@ -98,6 +98,29 @@ describe("a process that is killed", function ()
 
   teardown(function () fs.remove_tree(stood) end)
 
+  -- What the ledger has of a deploy that died at a call.
+  local function ledger_after(call, moment)
+    local state = folder()
+    must_die(play(state, spec_of { call = call, moment = moment }, DEPLOY), moment)
+    local found = program.shell("cat $(find " .. state .. " -name ledger.ndjson)")
+    fs.remove_tree(state)
+    local events = {}
+    for event, key in found.stdout:gmatch('"event":"(%a+)".-"key":"([^"]+)"') do
+      events[#events + 1] = event .. " " .. key
+    end
+    return events
+  end
+
+  it("after an answer has not written it down", function ()
+    for _, call in ipairs { 3, 6, 12, 30 } do
+      local before, after, answered = ledger_after(call, "before"), ledger_after(call, "after"),
+        ledger_after(call, "answered")
+      assert.is_true(#answered > 0)
+      assert.same(before, answered)
+      assert.same(after, answered)
+    end
+  end)
+
   it("in a deploy goes on to the same cloud and verdict, and leaves nothing", function ()
     local list = cases(1, deploy_calls)
     local wrong = run_all(list, function (state, case)

@@ -50,6 +50,15 @@ local function draw(world, name)
   return it
 end
 
+local function put(world, name)
+  if world.sky[name] then return end
+  world.sky[name] = draw(world, name)
+  local row = kinds[name]
+  for key, value in pairs(row.fields or {}) do world.weather[key] = value end
+  if row.fields then world:struck(name) end
+  for _, other in ipairs(row.with or {}) do put(world, other) end
+end
+
 --- Puts kinds over a world: those of `names`, or (nil) a mix that its seed chooses.
 function M.arm(world, names)
   if not names then
@@ -59,11 +68,7 @@ function M.arm(world, names)
       if chance.unit(world.seed, "sky", name) < odds then names[#names + 1] = name end
     end
   end
-  for _, name in ipairs(names) do
-    world.sky[name] = draw(world, name)
-    for key, value in pairs(kinds[name].fields or {}) do world.weather[key] = value end
-    if kinds[name].fields then world:struck(name) end
-  end
+  for _, name in ipairs(names) do put(world, name) end
 end
 
 --- From now on it is calm.

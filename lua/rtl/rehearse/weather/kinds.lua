@@ -9,6 +9,7 @@
 -- times    of the things of its sort that come by, how many are hit (1), after `skip` (0) others:
 --          numbers, or { low, high } from which the seed picks
 -- at       { low, high }: seconds after the world's begin at which it happens
+-- with     kinds that come with it
 -- fields   what it sets for the whole of a world's life (it counts once)
 -- pick     lists of which the seed picks one entry each: the draw has it under the list's name
 
@@ -74,8 +75,8 @@ return {
     chance = 0.35, pick = { seconds = { 2, 5, 12 } },
   },
   ["late-tags"] = {
-    title = "what was just made is not found by its tags for some seconds",
-    source = "EC2 developer guide, eventual consistency",
+    title = "what was just made is not found by its tags for some seconds, and answers are lost",
+    source = "EC2 developer guide, eventual consistency", with = { "reset-after" },
     chance = 0.5, pick = { seconds = { 5, 15, 30 } },
   },
   ["late-roles"] = {
