@@ -56,10 +56,6 @@ case("keeps roles with their policies", function (t)
   t.ask("iam", "update_assume_role_policy", { RoleName = "node",
     PolicyDocument = trust "eks.amazonaws.com" })
   t.ask("iam", "update_role", { RoleName = "node", Description = "x" })
-  local limit = ("arn:aws:iam::%s:policy/limit"):format(t.with.account())
-  t.ask("iam", "put_role_permissions_boundary", { RoleName = "node", PermissionsBoundary = limit })
-  assert.equal(limit, t.ask("iam", "get_role", {
-    RoleName = "node" }).Role.PermissionsBoundary.PermissionsBoundaryArn)
   local boundary = "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"
   t.ask("iam", "put_role_permissions_boundary", { RoleName = "node",
     PermissionsBoundary = boundary })

@@ -94,8 +94,6 @@ M.rows = {
 -- Operations that the world answers and no case plays: why.
 M.not_played = {
   { "eks:update_nodegroup_version", "needs a group with a template: test/unit/rehearse_aws_spec" },
-  { "sts:decode_authorization_message",
-    "reads what a refusal says: test/unit/rehearse_rights_spec" },
   { "elb:describe_tags", "nothing to show the tags of" },
   { "elbv2:describe_tags", "nothing to show the tags of" },
   { "tagging:tag_resources", "always refused" }, { "tagging:untag_resources", "always refused" },

@@ -10,9 +10,10 @@ local support = require "rtl.kinds.support"
 local BROKEN = { CREATE_FAILED = true, DELETE_FAILED = true }
 
 local function live_of(addon)
+  local text, issue = eks.issues(addon)
   local live = { id = addon.addonName, addon_version = addon.addonVersion, status = addon.status,
     configuration = addon.configurationValues, role_arn = addon.serviceAccountRoleArn,
-    issue = eks.issues(addon), tags = addon.tags }
+    issue = text, tags = addon.tags }
   if BROKEN[addon.status] then
     live.failed = addon.status .. (live.issue and " (" .. live.issue .. ")" or "")
     live.next_step = issue and next_steps[issue.code]
