@@ -13,10 +13,9 @@ local function live_of(addon)
   local text, issue = eks.issues(addon)
   local live = { id = addon.addonName, addon_version = addon.addonVersion, status = addon.status,
     configuration = addon.configurationValues, role_arn = addon.serviceAccountRoleArn,
-    issue = text, tags = addon.tags }
+    issue = text, next_step = issue and next_steps[issue.code], tags = addon.tags }
   if BROKEN[addon.status] then
     live.failed = addon.status .. (live.issue and " (" .. live.issue .. ")" or "")
-    live.next_step = issue and next_steps[issue.code]
   end
   return live
 end
@@ -63,10 +62,12 @@ local function update(ctx, res, f)
   end)
 end
 
+-- What is made anew at once keeps its pods meanwhile: a cluster without DNS would be the price.
 local function delete(ctx, item)
   local cluster = item.outputs.cluster
   local done, failure = support.delete(ctx, item, function ()
-    return ctx:aws("eks"):delete_addon { clusterName = cluster, addonName = item.id }
+    return ctx:aws("eks"):delete_addon { clusterName = cluster, addonName = item.id,
+      preserve = item.replaced }
   end)
   if not done then return nil, failure end
   return eks.wait_deleted(ctx, item, function ()

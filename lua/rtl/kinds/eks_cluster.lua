@@ -8,7 +8,7 @@ local compare = require "rtl.plan.compare"
 local eks = require "rtl.kinds.eks"
 local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
-local next_steps = require "rtl.kinds.health_issues"
+local launch_failure = require "rtl.kinds.launch_failure"
 local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
@@ -93,15 +93,22 @@ local function role_not_seen(failure)
   return false
 end
 
+-- The zone that EKS refuses for control planes, and those that it takes: as members, else in the
+-- text. Nodes may stand in the refused one all the same.
+local function name_zones(failure)
+  local zone, others = launch_failure.zones(failure.message)
+  failure.zone_name = zone
+  failure.zones = failure.fields and failure.fields.validZones or others
+  failure.hint = ("EKS puts no control plane into %s; it does into %s. Nodes may stand there all "
+    .. "the same"):format(zone or "this zone", table.concat(failure.zones, ", "))
+end
+
 local function create(ctx, res, f, token)
   local answer, failure = support.insist(ctx, res, 120, role_not_seen, function ()
     return ctx:aws("eks"):create_cluster(request(ctx, res, f, token))
   end)
   if answer then return live_of(answer.cluster) end
-  if failure.code == "UnsupportedAvailabilityZoneException" then
-    failure.hint = "EKS refuses this zone for control planes; valid here: "
-      .. table.concat(failure.fields and failure.fields.validZones or {}, ", ")
-  end
+  if failure.code == "UnsupportedAvailabilityZoneException" then name_zones(failure) end
   return nil, failure
 end
 
@@ -113,11 +120,7 @@ local function wait(ctx, res)
       if not cluster then return false, "not visible yet" end
       if cluster.status == "ACTIVE" then return live_of(cluster) end
       if cluster.status == "FAILED" or cluster.status == "DELETING" then
-        local issue = cluster.health and cluster.health.issues and cluster.health.issues[1]
-        return nil, err.new { code = "RTL-PLAN-017", doing = res.key,
-          message = ("the control plane is %s: %s"):format(cluster.status,
-            eks.issues(cluster) or "no reason given"),
-          hint = issue and next_steps[issue.code] }
+        return nil, eks.gave_up(res, "the control plane is " .. cluster.status, cluster)
       end
       local issues = eks.issues(cluster)
       return false, cluster.status .. (issues and ": " .. issues or "")

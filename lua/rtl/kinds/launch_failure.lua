@@ -32,14 +32,27 @@ function M.class(text)
   return "other"
 end
 
---- What a "no capacity" text says of zones: the wanted one and an array of others that have some.
+-- How EC2 and EKS (two wordings) name the zone that was wanted, and the others.
+local WANTED = { "Availability Zone you requested %(([%w-]+)%)",
+  "requested Availability Zone %(([%w-]+)%)", "control plane instances in ([%w-]+)",
+  "because ([%w-]+), the targeted availability zone" }
+local OTHERS = { "choosing ([%w%-, ]+)", "availability zones: ([%w%-, ]+)" }
+
+local function first_match(text, patterns)
+  for _, pattern in ipairs(patterns) do
+    local found = text:match(pattern)
+    if found then return found end
+  end
+end
+
+--- What a text about a zone that can't be had says of zones: the wanted one (or nil) and an array
+-- of others that can.
 function M.zones(text)
-  local wanted = text:match("Availability Zone you requested %(([%w-]+)%)")
-    or text:match("requested Availability Zone %(([%w-]+)%)")
   local others = {}
-  local list = text:match("choosing ([%w%-, ]+)")
-  for zone in (list or ""):gmatch("[a-z]+%-[a-z%-]+%-%d+[a-z]") do others[#others + 1] = zone end
-  return wanted, others
+  for zone in (first_match(text, OTHERS) or ""):gmatch("[a-z]+%-[a-z%-]+%-%d+[a-z]") do
+    others[#others + 1] = zone
+  end
+  return first_match(text, WANTED), others
 end
 
 --- The vCPU limit that a quota text names, or nil.

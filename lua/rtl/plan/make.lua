@@ -210,7 +210,9 @@ end
 --- Deletes what lives and makes it anew.
 function M.replace(ctx, row, fields)
   ctx:tell(row.resource, "deleting", { action = "replace", id = row.live.id })
-  local gone, failure = M.delete(ctx, M.item(row))
+  local item = M.item(row)
+  item.replaced = true
+  local gone, failure = M.delete(ctx, item)
   if not gone then return nil, failure end
   row.live = nil
   return M.create(ctx, row, fields)
