@@ -48,6 +48,15 @@ describe("a deployment in bad weather", function ()
     assert.is_true(life.longest < 1200)
   end)
 
+  it("says early, with a node's console, why it does not join, and replaces the group", function ()
+    local life = weather.play(1, { only = "node-never-joins" })
+    assert.is_nil(life.problem)
+    assert.equal("deploy done", life.ends[2])
+    assert.matches("node_group/.*: instance i%-%x+ runs and does not join\nconsole of i%-",
+      life.errors[1])
+    assert.is_true(life.longest < 1800)
+  end)
+
   it("lives again in the same way from the same seed", function ()
     local first, second = weather.play(5), weather.play(5)
     assert.same(first.ends, second.ends)

@@ -343,6 +343,7 @@ describe("the wait for a node group", function ()
     local _, failure = wait {
       ["eks:describe_nodegroup"] = group { resources = {} },
       ["eks:describe_addon"] = addon "ACTIVE",
+      ["ec2:describe_instances"] = {},
     }
     assert.equal("RTL-PLAN-014", failure.code)
     assert.matches("CREATING", failure.message)

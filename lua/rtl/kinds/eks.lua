@@ -1,6 +1,7 @@
 --- What the EKS kinds share: health as a text, updates followed to their end, deletes waited for.
 
 local err = require "rtl.err"
+local next_steps = require "rtl.kinds.health_issues"
 local support = require "rtl.kinds.support"
 
 local M = {}
@@ -11,6 +12,13 @@ function M.issues(thing)
   local list, texts = thing.health and thing.health.issues or {}, {}
   for i, issue in ipairs(list) do texts[i] = ("%s: %s"):format(issue.code, issue.message or "") end
   if texts[1] then return table.concat(texts, "; "), list[1] end
+end
+
+--- The error of a thing that EKS gave up on: `what` happened to it, EKS' own reason, the next step.
+function M.gave_up(res, what, thing)
+  local text, issue = M.issues(thing)
+  return err.new { code = "RTL-PLAN-017", doing = res.key, hint = issue and next_steps[issue.code],
+    message = ("%s: %s"):format(what, text or "no reason given") }
 end
 
 --- Whether a refusal says that another change of the same thing is under way.
@@ -33,7 +41,8 @@ function M.update(ctx, res, where, act)
       if now.update.status == "InProgress" then return false, "update in progress" end
       local problem = now.update.errors and now.update.errors[1] or {}
       return nil, err.new { code = problem.errorCode or "RTL-PLAN-017", doing = res.key,
-        message = problem.errorMessage or "the update is " .. now.update.status }
+        message = problem.errorMessage or "the update is " .. now.update.status,
+        hint = next_steps[problem.errorCode or ""] }
     end)
 end
 
@@ -45,8 +54,7 @@ function M.wait_deleted(ctx, item, look, options)
     local thing, refused = look()
     if refused then return nil, refused end
     if thing and thing.status == "DELETE_FAILED" then
-      return nil, err.new { code = "RTL-PLAN-017", doing = item.key,
-        message = "DELETE_FAILED: " .. (M.issues(thing) or "no reason given") }
+      return nil, M.gave_up(item, "DELETE_FAILED", thing)
     end
     return thing == nil, thing and (M.issues(thing) or thing.status)
   end)

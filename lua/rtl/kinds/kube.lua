@@ -117,6 +117,14 @@ function M.all(ctx, kind, labels)
   return list and list.items or {}
 end
 
+--- What a wait may add to its reason: the objects of a kind (`options` of the client's list), or an
+-- empty array where that can't be told in ten seconds. Nothing may depend on it.
+function M.glance(ctx, kind, options)
+  local client = ctx.k8s_of and ctx:k8s()
+  local list = client and task.deadline(PATIENCE, client.list, client, kind, options)
+  return list and list.items or {}
+end
+
 local function waiting_reason(status)
   for _, list in ipairs { status.initContainerStatuses or {}, status.containerStatuses or {} } do
     for _, container in ipairs(list) do
@@ -166,6 +174,46 @@ function M.first_reason(client, namespace, labels)
   end
 end
 
+local function time_of(event)
+  return event.lastTimestamp or event.eventTime or event.metadata.creationTimestamp or ""
+end
+
+-- The newest warning about a pod, as a text; nil when there is none.
+local function last_warning(ctx, pod)
+  local last
+  for _, event in ipairs(M.glance(ctx, "Event", { namespace = pod.metadata.namespace,
+    fields = "involvedObject.name=" .. pod.metadata.name })) do
+    local is_newer = not last or time_of(event) >= time_of(last)
+    if event.type == "Warning" and is_newer then last = event end
+  end
+  return last and ("%s: %s"):format(last.reason or "Warning", last.message or "")
+end
+
+--- How a DaemonSet or Deployment stands, as a text: "DaemonSet aws-node: 0 of 2 ready; pod
+-- aws-node-x: REASON; its last event: …"; nil when that can't be told, or all are ready.
+function M.workload_state(ctx, kind, name, namespace)
+  local object
+  for _, one in ipairs(M.glance(ctx, kind, { namespace = namespace,
+    fields = "metadata.name=" .. name })) do
+    if one.metadata.name == name then object = one end
+  end
+  if not object or M.workload_ready(object) then return nil end
+  local status, spec = object.status or {}, object.spec or {}
+  local text = ("%s %s: %s of %s ready"):format(kind, name,
+    status.numberReady or status.readyReplicas or 0,
+    status.desiredNumberScheduled or spec.replicas or 1)
+  for _, pod in ipairs(M.glance(ctx, "Pod", { namespace = namespace,
+    labels = M.selector(spec.selector and spec.selector.matchLabels) })) do
+    local reason = M.pod_reason(pod)
+    if reason then
+      local event = last_warning(ctx, pod)
+      return ("%s; pod %s: %s%s"):format(text, pod.metadata.name, reason,
+        event and "; its last event: " .. event or "")
+    end
+  end
+  return text
+end
+
 --- Label selector text of a matchLabels table.
 function M.selector(labels)
   local parts = {}
@@ -210,6 +258,16 @@ function M.wait_workload(ctx, res, object, limit)
     message = ("%s %s is not ready"):format(object.kind, meta.name) })
 end
 
+-- What holds an object that is to go: its finalizers; of a namespace, what is still in it.
+local function holders(object)
+  local texts = { table.unpack(object.metadata.finalizers or {}) }
+  for _, one in ipairs(M.conditions(object)) do
+    local tells = one.type:find("^Namespace") and one.status == "True"
+    if tells then texts[#texts + 1] = one.message end
+  end
+  return texts[1] and "held by " .. table.concat(texts, "; ") or "terminating"
+end
+
 --- Deletes an object and waits until it is gone; names what holds it when it does not go.
 function M.delete_and_wait(ctx, item, kind, name, namespace, limit)
   return M.delete(ctx, function (client)
@@ -222,8 +280,7 @@ function M.delete_and_wait(ctx, item, kind, name, namespace, limit)
         if errors.not_found(refused) or is_absent(refused) then return true end
         return nil, refused
       end
-      local holders = table.concat(live.metadata.finalizers or {}, ", ")
-      return false, holders ~= "" and "held by " .. holders or "terminating"
+      return false, holders(live)
     end)
   end)
 end

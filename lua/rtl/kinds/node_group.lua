@@ -58,13 +58,31 @@ local function name_of(res)
   return res.given or res.fields.group_name or res.name
 end
 
+-- Why an earlier look gave up on a group that EKS still tries to make.
+local function given_up(ctx, res, group)
+  for _, note in ipairs(ctx.ledger and ctx.ledger:notes "hopeless" or {}) do
+    local since = clock.parse_iso(note.at) or 0
+    if note.key == res.key and since >= (group.createdAt or 0) then return note.why end
+  end
+end
+
+-- EKS would go on trying for 25 minutes: the next run need not.
+local function give_up(ctx, res, failure)
+  if failure and ctx.ledger then
+    ctx.ledger:note("hopeless", { key = res.key, why = failure.message:match("^[^\n]*") })
+  end
+  return failure
+end
+
 local function read(ctx, res, f)
   local group, failure = describe(ctx, f.cluster, name_of(res))
   if not group or group.status == "DELETING" then return nil, failure end
   if not res.given and not support.is_ours(ctx, group.tags or {}) then
     return nil, support.stranger(res, "node group " .. name_of(res) .. " of " .. f.cluster)
   end
-  return live_of(group)
+  local live = live_of(group)
+  live.failed = live.failed or group.status == "CREATING" and given_up(ctx, res, group) or nil
+  return live
 end
 
 local function taints_of(f)
@@ -178,27 +196,31 @@ local function launch_error(ctx, res, f, text)
   return mismatch(ctx, res, f, failure)
 end
 
-local JOIN = { NodeCreationFailure = true }
+-- The issue that says that nodes do not join, among all; else the first one.
+local function telling(group)
+  local issues = group.health and group.health.issues or {}
+  for _, issue in ipairs(issues) do
+    if issue.code == "NodeCreationFailure" then return issue, true end
+  end
+  return issues[1]
+end
 
 -- What is wrong with a group that is not ACTIVE: an error, or nil and a text to show.
 local function trouble(ctx, res, f, group)
   local live = live_of(group)
-  local failure
   if live.asg then
-    local text
-    text, failure = failed_activity(ctx, live.asg)
+    local text, failure = failed_activity(ctx, live.asg)
     if failure then return failure end
     if text then return launch_error(ctx, res, f, text) end
   end
-  local text, issue = eks.issues(group)
-  if issue and JOIN[issue.code] then
-    return node_join.explain(ctx, res, live, issue)
-  elseif issue and (live.failed or launch_failure.class(text) ~= "other") then
-    failure = launch_error(ctx, res, f, text)
+  local text, issue, joins_not = eks.issues(group), telling(group)
+  if joins_not then return node_join.explain(ctx, res, group, issue) end
+  if issue and (live.failed or launch_failure.class(text) ~= "other") then
+    local failure = launch_error(ctx, res, f, text)
     failure.hint = failure.hint or next_steps[issue.code]
     return failure
   elseif live.failed then
-    return err.new { code = "RTL-PLAN-017", doing = res.key, message = live.failed }
+    return eks.gave_up(res, group.status, group)
   end
   return nil, text or group.status
 end
@@ -212,7 +234,7 @@ local function without_network(ctx, res, f)
     hint = cni.next_step or "Run the same command again: a failed add-on is made anew" }
 end
 
-local LOOK_AT_ADDON = 8 -- every so many looks: two minutes
+local LOOK_CLOSER = 8 -- every so many looks: two minutes
 
 local function wait(ctx, res, f)
   local looks = 0
@@ -224,7 +246,10 @@ local function wait(ctx, res, f)
       if not group then return false, "not visible yet" end
       if group.status == "ACTIVE" then return live_of(group) end
       local failure, text = trouble(ctx, res, f, group)
-      failure = failure or looks % LOOK_AT_ADDON == 0 and without_network(ctx, res, f)
+      if not failure and looks % LOOK_CLOSER == 0 then
+        failure = without_network(ctx, res, f)
+          or give_up(ctx, res, node_join.hopeless(ctx, res, f.cluster, group))
+      end
       if failure then return nil, failure end
       return false, text
     end)
@@ -409,7 +434,7 @@ return kind.define {
   actions = {
     { "eks:ListNodegroups", "eks:DescribeUpdate", on = "cluster/{cluster}" },
     { "eks:DescribeNodegroup", "eks:DescribeUpdate", on = "nodegroup/{cluster}/*/*" },
-    "autoscaling:DescribeScalingActivities",
+    "autoscaling:DescribeScalingActivities", "ec2:DescribeInstances",
     { "eks:DescribeAddon", on = "addon/{cluster}/*/*" },
     { "ec2:GetConsoleOutput", ours = "instance/*" },
     { "eks:CreateNodegroup", new = "cluster/{cluster}" },
