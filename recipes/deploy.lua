@@ -6,6 +6,7 @@
 --
 --   rtl recipes/deploy.lua --plan               what would be made, what it costs; changes nothing
 --   rtl recipes/deploy.lua                      asks once, then makes it
+--   rtl recipes/deploy.lua --down-after 4h      and AWS ends what bills, with the laptop shut
 --   rtl recipes/deploy.lua --only job --again   another job, on what stands
 --   rtl recipes/teardown.lua                    removes all of it
 --

@@ -180,8 +180,8 @@ local function crossing(run)
   local choice = run.facts.choice
   local nat = choice.network[1].zone_id
   if run.settings.vpc_id ~= "" or nat == choice.gpu.zone_id then return nil end
-  return ("the NAT gateway is in %s: what GPU nodes pull crosses zones, $%.2f a GB more, twice")
-    :format(nat, (pricing.of(run.ctx, "cross_zone_gb")))
+  return ("the NAT gateway is in %s: what GPU nodes pull crosses zones, $%.2f a GB more")
+    :format(nat, 2 * pricing.of(run.ctx, "cross_zone_gb")) -- both ends of the way are billed
 end
 
 --- What a step does when something failed that another zone can cure: notes it, and chooses the

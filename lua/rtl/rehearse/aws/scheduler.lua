@@ -53,10 +53,16 @@ local function remove_all(call, group)
   end
 end
 
+-- A group is DELETING until its schedules are gone; its name is taken as long.
 function ops.delete_schedule_group(call, p)
-  if not call.region.schedule_groups:get(p.Name) then return no_group(p.Name) end
+  local group = call.region.schedule_groups:get(p.Name)
+  if not group then return no_group(p.Name) end
+  if group.State == "DELETING" then return {} end
+  group.State = "DELETING"
   remove_all(call, p.Name)
-  call.region.schedule_groups:remove(p.Name)
+  call.world:after(call.world:spread(2, 8, "end", group.Arn), function ()
+    call.region.schedule_groups:remove(p.Name)
+  end)
   return {}
 end
 
