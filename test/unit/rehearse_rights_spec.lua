@@ -253,6 +253,27 @@ describe("a caller with policies", function ()
     end, ",scp=eks:ListClusters")
   end)
 
+  it("is asked apart from a role in whose name a service calls", function ()
+    within({ allow("*", "*") }, function (session)
+      local ec2 = session:client "ec2"
+      local mine = assert(ec2:create_vpc { CidrBlock = "10.0.0.0/16",
+        TagSpecifications = MINE }).Vpc.VpcId
+      local other = assert(ec2:create_vpc { CidrBlock = "10.1.0.0/16" }).Vpc.VpcId
+      assert(session:client("iam"):create_role { RoleName = "r",
+        AssumeRolePolicyDocument = TRUST })
+      assert(session:client("iam"):put_role_policy { RoleName = "r", PolicyName = "p",
+        PolicyDocument = document(allow("ec2:DeleteVpc", "arn:aws:ec2:us-east-2:*:vpc/*",
+          { StringEquals = { ["aws:ResourceTag/owner"] = "me" } })) })
+      local call = { world = world, aws = world.aws, account = world.aws.account,
+        region = require "rtl.rehearse.aws.region".of(world, "us-east-2") }
+      local role = world.aws.iam.roles:get "r"
+      local ops = require "rtl.aws.model".service("ec2").ops
+      assert.is_true(rights.role_may(call, role, ops.delete_vpc, { VpcId = mine }))
+      assert.is_false(rights.role_may(call, role, ops.delete_vpc, { VpcId = other }))
+      assert.is_false(rights.role_may(call, role, ops.delete_subnet, { SubnetId = "subnet-1" }))
+    end)
+  end)
+
   it("gets EC2's encoded reasons decoded if it may, by STS alone", function ()
     within({ allow("sts:DecodeAuthorizationMessage", "*") }, function (session)
       local sts = session:client "sts"

@@ -441,6 +441,7 @@ return kind.define {
     { "eks:TagResource", new = "nodegroup/{cluster}/*/*" },
     { "eks:UpdateNodegroupConfig", "eks:UpdateNodegroupVersion", "eks:DeleteNodegroup",
       ours = "nodegroup/{cluster}/*/*" },
+    -- As which of the two EKS takes the role is not written down.
     { "iam:PassRole", on = "{role_arn}", when = { StringEquals = {
       ["iam:PassedToService"] = { "eks.amazonaws.com", "ec2.amazonaws.com" } } } },
     { "iam:CreateServiceLinkedRole",

@@ -73,7 +73,8 @@ return kind.define {
     { "eks:TagResource", new = "podidentityassociation/{cluster}/*" },
     { "eks:UpdatePodIdentityAssociation", "eks:DeletePodIdentityAssociation",
       ours = "podidentityassociation/{cluster}/*" },
+    -- As which of the two EKS takes the role is not written down.
     { "iam:PassRole", on = "{role_arn}", when = { StringEquals = {
-      ["iam:PassedToService"] = "pods.eks.amazonaws.com" } } },
+      ["iam:PassedToService"] = { "pods.eks.amazonaws.com", "eks.amazonaws.com" } } } },
   },
 }

@@ -4,6 +4,7 @@
 local array = require "rtl.array"
 local clock = require "rtl.clock"
 local fault = require "rtl.rehearse.aws.fault"
+local rights = require "rtl.rehearse.rights"
 
 local M = { operations = {} }
 local ops = M.operations
@@ -108,30 +109,12 @@ local function wrong_target(target)
   return nil
 end
 
-local function matches(pattern, text)
-  pattern = pattern:lower():gsub("[%^%$%(%)%%%.%[%]%+%-%?]", "%%%0"):gsub("%*", ".*")
-  return text:lower():find("^" .. pattern .. "$") ~= nil
-end
-
 local function list_of(value)
   return type(value) == "table" and value or { value }
 end
 
 local function statements_of(document)
   return document.Statement.Effect and { document.Statement } or document.Statement
-end
-
--- Whether an inline policy of the role allows the action. Resources and conditions are not looked
--- at.
-local function allows(role, action)
-  for _, policy in ipairs(role.inline:all()) do
-    for _, statement in ipairs(statements_of(policy.document)) do
-      for _, pattern in ipairs(statement.Effect == "Allow" and list_of(statement.Action) or {}) do
-        if matches(pattern, action) then return true end
-      end
-    end
-  end
-  return false
 end
 
 local function role_of(call, arn)
@@ -152,9 +135,10 @@ end
 local function call_target(call, schedule)
   local op, svc = operation_of(schedule.Target.Arn)
   local role = role_of(call, schedule.Target.RoleArn)
-  if not role or not allows(role, op.action) then return "AccessDenied", 403 end
+  local params = params_of(op, schedule.Target.Input or {})
+  if not role or not rights.role_may(call, role, op, params) then return "AccessDenied", 403 end
   local result, refused = call.world.performers.aws(call.world, { s = svc.name,
-    r = call.region.name, o = op.key, p = params_of(op, schedule.Target.Input or {}) })
+    r = call.region.name, o = op.key, p = params })
   if result then return nil end
   fault.complete(svc, refused)
   return refused.code, refused.status

@@ -224,6 +224,29 @@ local function why_not(world, check)
   return nil
 end
 
+-- The documents in a role itself; what AWS' own policies hold is not known here.
+local function inline_of(role)
+  local list = {}
+  for i, policy in ipairs(role.inline:all()) do
+    local statements = policy.document.Statement
+    list[i] = { Statement = statements.Effect and { statements } or statements }
+  end
+  return list
+end
+
+--- Whether the policies in a role allow what an operation needs: for a service that calls in the
+-- role's name.
+function M.role_may(call, role, op, params)
+  local documents = inline_of(role)
+  for _, check in ipairs(M.needs(call, op, params) or { { action = op.permission, arn = "*",
+    keys = {} } }) do
+    check.keys["aws:requestedregion"] = call.region.name
+    check.keys["aws:principalarn"] = role.Arn
+    if language.effect(documents, check) ~= "Allow" then return false end
+  end
+  return true
+end
+
 -- ---- IAM's own simulator ----
 
 local DECISIONS = { deny = "explicitDeny", no = "implicitDeny" }
