@@ -2,7 +2,6 @@
 -- events that watches read. An object that was put in is never changed again: who wants another
 -- one copies it and puts the copy, so that events and answers can hold the old ones.
 
-local array = require "rtl.array"
 local chance = require "rtl.rehearse.chance"
 local clock = require "rtl.clock"
 local json = require "rtl.native.json"
@@ -13,13 +12,18 @@ local M = {}
 local Store = {}
 Store.__index = Store
 
+local function copy_table(value)
+  local out = {}
+  for key, item in next, value do
+    out[key] = type(item) == "table" and copy_table(item) or item
+  end
+  local mark = getmetatable(value) -- an array's
+  return mark and setmetatable(out, mark) or out
+end
+
 --- A deep copy; arrays stay arrays.
 function M.copy(value)
-  if type(value) ~= "table" then return value end
-  local out = {}
-  for key, item in next, value do out[key] = M.copy(item) end
-  if array.is(value) then array(out) end
-  return out
+  return type(value) == "table" and copy_table(value) or value
 end
 
 local function shallow(value)
