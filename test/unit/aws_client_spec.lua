@@ -315,6 +315,8 @@ describe("an AWS client", function ()
     fake.answers = away(14)
     assert.equal("RTL-NET-008", select(2, ec2:describe_vpcs {}).code)
     assert.is_true(fake.now < 400)
+    fake.answers = { lost(true), lost(true), lost(true), lost(true), VPCS }
+    assert.is_table(ec2:describe_vpcs {}) -- a read does no harm twice
   end)
 
   it("fetches new credentials when the old ones have expired, once", function ()

@@ -155,6 +155,11 @@ local function decoded(call, res)
   return out
 end
 
+-- Whether a lost connection can have done no harm.
+local function is_repeatable(call, lost)
+  return call.op.reads and lost.code == "RTL-NET-008"
+end
+
 -- One attempt: the answer's table, or nil and an error, and what was seen on the way. `call` is
 -- {op, request, url, once, stream}.
 local function send(self, call)
@@ -165,7 +170,7 @@ local function send(self, call)
   end
   local res, lost, started = self.limiter:with(exchange, self, call, creds)
   if not res then
-    lost.unreached = self.answered and not lost.sent
+    lost.unreached = self.answered and (not lost.sent or is_repeatable(call, lost))
     return nil, lost, {}
   end
   self.answered = true

@@ -56,7 +56,11 @@ end
 -- Two may see the same expired lock: only the one whose put made the next version has it.
 local function take_over(ctx, seconds, holder)
   local answer, failure = put(ctx, seconds, true)
-  if not answer then return nil, failure end
+  if not answer then
+    local now = failure.sent and current(ctx)
+    if now and now.run == ctx.run_id then return now.version end
+    return nil, failure
+  end
   if answer.Version == holder.version + 1 then return answer.Version end
   return nil, held(assert(current(ctx)))
 end
@@ -69,13 +73,23 @@ local function settle(ctx, failure)
   return nil, nil, holder
 end
 
+local TRIES = 3
+
+-- Puts the lock where there is none. A put that got lost on its way is sent again.
+local function put_new(ctx, seconds)
+  for try = 1, TRIES do
+    local answer, failure = put(ctx, seconds, false)
+    if answer or not failure.sent or try == TRIES or current(ctx) then return answer, failure end
+  end
+end
+
 --- Takes the lock: returns it (close(), `<close>`), or nil and RTL-PLAN-020 that names the holder.
 -- options.seconds: how long it lasts if nobody gives it back (4 h); the run that died is held for
 -- that long on another machine, and is no hindrance on this one when options.dead names its run.
 function M.take(ctx, options)
   options = options or {}
   local seconds = options.seconds or LASTS
-  local answer, failure = put(ctx, seconds, false)
+  local answer, failure = put_new(ctx, seconds)
   local version = answer and answer.Version
   if not answer then
     if failure.code ~= "ParameterAlreadyExists" and not failure.sent then return nil, failure end
