@@ -87,14 +87,15 @@ local function take_in(state, record)
   change(entry, record)
 end
 
---- Whether the ledger in folder `dir` speaks of things that may still stand. Reads only, and takes
--- no lock: another run may be writing.
-function M.stands(dir)
+--- Whether the ledger in folder `dir` speaks of things that may still stand, other than those of
+-- the kinds in `light` (name → true). Reads only, and takes no lock: another run may be writing.
+function M.stands(dir, light)
   local path, now = fs.join(dir, FILE), {}
   local text = fs.exists(path) and fs.read(path)
   for _, record in ipairs(text and parse(text) or {}) do take_in(now, record) end
   for _, entry in pairs(now) do
-    if entry.state ~= "refused" and entry.state ~= "deleted" then return true end
+    local counts = not (light and light[entry.kind])
+    if counts and entry.state ~= "refused" and entry.state ~= "deleted" then return true end
   end
   return false
 end

@@ -285,13 +285,16 @@ local function leave(run)
   for _, step in ipairs(run.recipe.steps) do call(run, step, "leave") end
 end
 
--- Whether this run made something: then what stops it is a failure, and no refusal before all.
+-- Whether this run made something that it did not take away again: then what stops it is a failure,
+-- and no refusal before all.
 local function has_made(run)
-  local ledger = run.ctx.ledger
+  local ledger, made = run.ctx.ledger, {}
   for _, record in ipairs(ledger and ledger.records or {}) do
-    if record.run == run.id and record.event == "outcome" and record.ok then return true end
+    local key = record.key
+    if record.run == run.id and record.event == "outcome" and record.ok then made[key] = true end
+    if record.event == "deleted" and key then made[key] = nil end
   end
-  return false
+  return next(made) ~= nil
 end
 
 local function carry_out_honestly(run, p)

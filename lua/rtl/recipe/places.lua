@@ -38,7 +38,7 @@ function M.spec(run, more)
     system = { instance = s.system_type, count = s.system_count },
     reservation = or_nil(s.reservation), placement_group = s.placement_group or nil,
     block_hours = s.block_hours, given_cluster = given or nil,
-    cluster = #s.region > 1 and (given and s.use_cluster or run.deployment) or nil }
+    cluster = given and s.use_cluster or run.deployment }
   for key, value in pairs(more or {}) do spec[key] = value end
   return spec
 end
@@ -86,24 +86,28 @@ end
 
 -- ---- choosing ----
 
--- Whether something of this deployment stands in a region, by the account or by our own ledger.
+-- What comes before a hold, or is one: it binds a deployment to no region.
+local LIGHT = { schedule_group = true, schedule = true, iam_role = true, placement_group = true,
+  capacity_reservation = true, reservation_group = true }
+
+-- Whether the deployment stands in a region, by the account or by our own ledger.
 local function stands(run, region)
   if region.stands then return true end
   local ctx = run.ctx
   return plan.ledger.stands(state.folder { partition = ctx.partition, account = ctx.account,
-    region = region.region, deployment = run.deployment })
+    region = region.region, deployment = run.deployment }, LIGHT)
 end
 
 -- The region to use: where the deployment stands, else the best usable zone's that was not left.
 local function pick_region(run)
   local ranked, left = run.facts.ranked, run.facts.left_regions or {}
-  if #ranked.regions == 1 then return ranked.regions[1].region end
   for _, region in ipairs(ranked.regions) do
     if not region.failure and not left[region.region] and stands(run, region) then
       run.facts.settled = true
       return region.region
     end
   end
+  if #ranked.regions == 1 then return ranked.regions[1].region end
   for _, zone in ipairs(ranked.zones) do
     if zone.usable and not left[zone.region] then return zone.region end
   end
@@ -145,16 +149,12 @@ local function may_leave(run, problem)
   return key:match("^capacity_reservation/") and not run.facts.settled
 end
 
--- Removes what this run made in a region that it leaves: the schedules of a lease, a placement
--- group. Nothing else is made before the hold.
+-- Removes what was made in a region that the run leaves: the schedules of a lease, a placement
+-- group, by this run or one that was killed. Nothing else is made before the hold.
 local function clear_region(run)
-  local ledger, items = run.ctx.ledger:state(), {}
   run:progress("removing what was made in " .. run.region)
-  for _, item in ipairs(plan.teardown.plan(run.ctx, run:all_kinds(), { purge = true }).items) do
-    local entry = ledger[item.key]
-    if entry and entry.run == run.id then items[#items + 1] = item end
-  end
-  for _, item in ipairs(plan.teardown.remove(run.ctx, items).left) do
+  local found = plan.teardown.plan(run.ctx, run:all_kinds(), {})
+  for _, item in ipairs(plan.teardown.remove(run.ctx, found.items).left) do
     run:note(("%s %s is left in %s: %s"):format(item.key, item.id or "", run.region,
       tostring(item.err)), { sign = "✗" })
   end

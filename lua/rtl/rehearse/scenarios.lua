@@ -11,7 +11,8 @@ local M = {
   },
   empty = {
     title = "one zone (`zone`), or all zones of one region (`region`), have no GPU instances",
-    capacity = "empty", keys = { zone = "word", region = "word" },
+    capacity = "empty", keys = { zone = "word", region = "word", call = DEATH.call,
+      when = DEATH.when },
   },
   ["quota-later"] = {
     title = "the quota for GPU instances is zero, and more is granted `after` seconds (1200)",
