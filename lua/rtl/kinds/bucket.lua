@@ -2,6 +2,7 @@
 -- bucket "checkpoints" { bucket_name = "team-checkpoints" } → bucket_name, arn
 
 local array = require "rtl.array"
+local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
 local support = require "rtl.kinds.support"
 
@@ -27,15 +28,34 @@ local function missing(failure)
   return failure.status == 404 or failure.code == "NoSuchBucket"
 end
 
+-- A look at a bucket comes without a text.
+local function closed(res, name, failure)
+  if failure.status ~= 403 then return failure end
+  return err.wrap(failure, { code = "RTL-PLAN-007", doing = res.key, exit = "refused",
+    message = ("bucket %s belongs to another account, or these credentials may not see it")
+      :format(name), hint = "Bucket names are taken world-wide: choose another name" })
+end
+
+-- Whether the ledger says that we made it, or were about to.
+local function is_noted(ctx, res)
+  local entry = ctx.ledger and ctx.ledger:state()[res.key]
+  return entry and (entry.state == "open" or entry.state == "made")
+end
+
+-- Without our tag it is only ours if the ledger knows of it: a bucket that was there before may
+-- hold data of years, and would be tagged, and purged.
 local function read(ctx, res)
   local name = name_of(res)
   local answer, failure = ctx:aws("s3"):head_bucket { Bucket = name }
   if not answer and missing(failure) then return nil end
-  if not answer then return nil, failure end
+  if not answer then return nil, closed(res, name, failure) end
   local tags, refused = tags_of(ctx, name)
   if not tags then return nil, refused end
-  if not res.given and tags["rtl:deployment"] and not support.is_ours(ctx, tags) then
-    return nil, support.stranger(res, "bucket " .. name)
+  local ours = support.is_ours(ctx, tags) or not tags["rtl:deployment"] and is_noted(ctx, res)
+  if not res.given and not ours then
+    local problem = support.stranger(res, "bucket " .. name)
+    problem.hint = "A bucket that is there is used by use_bucket; choose another name for bucket"
+    return nil, problem
   end
   return { id = name, bucket_name = name, arn = arn_of(ctx, name),
     tagged = support.is_ours(ctx, tags) }
@@ -95,6 +115,20 @@ local function delete(ctx, item)
   end)
 end
 
+-- From another machine there is no ledger: what carries our tag.
+local function find(ctx)
+  local list, failure = ctx:aws("tagging"):all("get_resources", {
+    TagFilters = { { Key = "rtl:deployment", Values = { ctx.deployment } } },
+    ResourceTypeFilters = { "s3" } })
+  if not list then return nil, failure end
+  local found = {}
+  for i, item in ipairs(list) do
+    local name = item.ResourceARN:match("([^:]+)$")
+    found[i] = { id = name, name = name, outputs = { bucket_name = name, arn = item.ResourceARN } }
+  end
+  return found
+end
+
 return kind.define {
   name = "bucket",
   outputs = { "bucket_name", "arn" },
@@ -110,8 +144,10 @@ return kind.define {
   delete = delete,
   tokened = true,
   data = true,
+  find = find,
   ready = { usual = 3, delete_usual = 10 },
   actions = {
+    "tag:GetResources",
     { "s3:ListBucket", "s3:GetBucketTagging", on = ARN },
     { "s3:CreateBucket", "s3:PutBucketTagging", "s3:PutBucketPublicAccessBlock", on = ARN },
     { "s3:DeleteBucket", on = ARN, purge = true },
