@@ -17,6 +17,7 @@ local elastic_ip = require "rtl.kinds.elastic_ip"
 local gpu_instances = require "rtl.kinds.gpu_instances"
 local iam_role = require "rtl.kinds.iam_role"
 local internet_gateway = require "rtl.kinds.internet_gateway"
+local keys = require "rtl.keys"
 local launch_template = require "rtl.kinds.launch_template"
 local lease = require "rtl.recipe.lease"
 local nat_gateway = require "rtl.kinds.nat_gateway"
@@ -91,7 +92,7 @@ end
 -- A given VPC: its private subnets, used and checked, in the order given.
 local function given_network(run)
   local s = run.settings
-  local net = run:declare(vpc(run.deployment) { cidr = s.vpc_cidr, given = s.vpc_id })
+  local net = run:declare(vpc(run.deployment) { given = s.vpc_id })
   return { vpc_id = net.id, private_ids = s.private_subnets, given = s.private_subnets[1],
     way_out = {} }
 end
@@ -106,13 +107,30 @@ local NODE_POLICIES = { "AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistry
 local function control_plane(run, network, first)
   local s = run.settings
   if s.use_cluster ~= "" then
-    return run:declare(eks_cluster(run.deployment) { given = s.use_cluster })
+    return run:declare(eks_cluster(run.deployment) { given = s.use_cluster,
+      vpc_id = network.vpc_id })
   end
   local role = run:declare(iam_role "cluster" { service = "eks.amazonaws.com",
     policies = CLUSTER_POLICIES, boundary = or_nil(s.permissions_boundary),
     given = or_nil(s.cluster_role), after = first })
   return run:declare(eks_cluster(run.deployment) { version = s.kubernetes_version,
     role_arn = role.arn, subnet_ids = network.private_ids, public_cidrs = s.public_access_cidrs })
+end
+
+-- The last part of an admin's ARN names its entry; the whole path where two have the same.
+local function admins_by_name(arns)
+  local named, twice = {}, {}
+  for _, arn in ipairs(arns) do
+    local name = arn:match("[^/]+$")
+    if named[name] and named[name] ~= arn then twice[name] = true end
+    named[name] = arn
+  end
+  local out = {}
+  for _, arn in ipairs(arns) do
+    local name = arn:match("[^/]+$")
+    out[twice[name] and arn:match(":(%l+/.+)$") or name] = arn
+  end
+  return out
 end
 
 local function declare_cluster(run, network, first)
@@ -122,8 +140,8 @@ local function declare_cluster(run, network, first)
   for i, name in ipairs(s.addons) do
     addons[i] = run:declare(eks_addon(name) { cluster = cluster.cluster_name })
   end
-  for _, arn in ipairs(s.admins) do
-    run:declare(access_entry(arn:match("[^/:]+$")) { cluster = cluster.cluster_name,
+  for name, arn in keys.pairs(admins_by_name(s.admins)) do
+    run:declare(access_entry(name) { cluster = cluster.cluster_name,
       principal_arn = arn, policy = "AmazonEKSClusterAdminPolicy" })
   end
   -- Nodes need add-ons and a way out; the control plane needs neither to be made.

@@ -7,6 +7,7 @@ local array = require "rtl.array"
 local compare = require "rtl.plan.compare"
 local eks = require "rtl.kinds.eks"
 local err = require "rtl.err"
+local keys = require "rtl.keys"
 local kind = require "rtl.plan.kind"
 local launch_failure = require "rtl.kinds.launch_failure"
 local pricing = require "rtl.kinds.pricing"
@@ -23,7 +24,8 @@ local function live_of(cluster)
     version = cluster.version, endpoint = cluster.endpoint, ca = ca and ca.data,
     security_group_id = vpc.clusterSecurityGroupId, vpc_id = vpc.vpcId,
     subnet_ids = vpc.subnetIds or {}, public_cidrs = vpc.publicAccessCidrs,
-    private_endpoint = vpc.endpointPrivateAccess, role_arn = cluster.roleArn,
+    private_endpoint = vpc.endpointPrivateAccess, public_endpoint = vpc.endpointPublicAccess,
+    role_arn = cluster.roleArn,
     support_type = cluster.upgradePolicy and cluster.upgradePolicy.supportType,
     authentication = cluster.accessConfig and cluster.accessConfig.authenticationMode,
     status = cluster.status }
@@ -50,13 +52,25 @@ local function read(ctx, res)
   return live_of(cluster)
 end
 
--- Mode and support are compared where the answer has them.
+-- A given cluster is taken as it is, if nodes and access entries can come into it.
+local function differences_of_given(f, live)
+  local want = { vpc_id = f.vpc_id, status = "ACTIVE" }
+  if live.authentication == "CONFIG_MAP" then want.authentication = "API_AND_CONFIG_MAP" end
+  return compare.fields({ "vpc_id", "status", "authentication" }, want, live)
+end
+
+-- What is fixed for a cluster of our own is compared where the answer has it.
+local FIXED = { authentication = "API", support_type = "STANDARD", private_endpoint = true,
+  public_endpoint = true }
+
 local function diff(_, res, f, live)
+  if res.given then return differences_of_given(f, live) end
   local want = { version = f.version, role_arn = f.role_arn }
-  if not res.given and live.authentication then want.authentication = "API" end
-  if not res.given and live.support_type then want.support_type = "STANDARD" end
-  local changes = compare.fields({ "version", "role_arn", "authentication", "support_type" },
-    want, live)
+  for field, value in keys.pairs(FIXED) do
+    if live[field] ~= nil then want[field] = value end
+  end
+  local changes = compare.fields({ "version", "role_arn", "authentication", "private_endpoint",
+    "public_endpoint", "support_type" }, want, live)
   if f.subnet_ids and not compare.same_set(f.subnet_ids, live.subnet_ids) then
     changes[#changes + 1] = { field = "subnet_ids", want = f.subnet_ids, have = live.subnet_ids }
   end
@@ -133,24 +147,38 @@ local function run_update(ctx, res, params)
   end)
 end
 
+-- The three are set by one call.
+local ENDPOINT = { public_cidrs = true, private_endpoint = true, public_endpoint = true }
+
+-- What UpdateClusterConfig is to be told for a change; nil for one that no living cluster takes.
+local function told(f, field)
+  if ENDPOINT[field] then
+    return { resourcesVpcConfig = { publicAccessCidrs = f.public_cidrs,
+      endpointPublicAccess = true, endpointPrivateAccess = true } }
+  elseif field == "subnet_ids" then
+    return { resourcesVpcConfig = { subnetIds = f.subnet_ids } }
+  elseif field == "authentication" then
+    return { accessConfig = { authenticationMode = "API" } }
+  elseif field == "support_type" then
+    return { upgradePolicy = { supportType = "STANDARD" } }
+  end
+end
+
+-- EKS takes one such change at a time.
 local function update(ctx, res, f, live, changes)
+  local sent = {}
   for _, change in ipairs(changes) do
-    local params = { name = live.id }
-    if change.field == "public_cidrs" then
-      params.resourcesVpcConfig = { publicAccessCidrs = f.public_cidrs,
-        endpointPublicAccess = true, endpointPrivateAccess = true }
-    elseif change.field == "subnet_ids" then
-      params.resourcesVpcConfig = { subnetIds = f.subnet_ids }
-    elseif change.field == "authentication" then
-      params.accessConfig = { authenticationMode = "API" }
-    elseif change.field == "support_type" then
-      params.upgradePolicy = { supportType = "STANDARD" }
-    else
+    local params, part = told(f, change.field), ENDPOINT[change.field] and "endpoint"
+      or change.field
+    if not params then
       return err.fail { code = "RTL-PLAN-009", doing = res.key, exit = "refused",
         message = ("the %s of a living cluster is not changed by rtl"):format(change.field) }
     end
-    local done, failure = run_update(ctx, res, params)
-    if not done then return nil, failure end
+    if not sent[part] then
+      sent[part], params.name = true, live.id
+      local done, failure = run_update(ctx, res, params)
+      if not done then return nil, failure end
+    end
   end
   return true
 end
@@ -232,7 +260,7 @@ return kind.define {
   name = "eks_cluster",
   outputs = { "cluster_name", "endpoint", "ca", "security_group_id", "vpc_id", "arn", "version" },
   fields = { version = "string", role_arn = "string", subnet_ids = "list", public_cidrs = "list?",
-    log_types = "list?" },
+    log_types = "list?", vpc_id = "string?" },
   identity = { "version" },
   known = function (ctx, res) return { cluster_name = name_of(ctx, res) } end,
   read = read,

@@ -28,11 +28,16 @@ local function name_of(ctx, res)
   return res.given and support.tail(res.given) or role_name(ctx, res)
 end
 
-local function trust(f)
+local function trust_actions(service)
   local actions = array { "sts:AssumeRole" }
-  if f.service == "pods.eks.amazonaws.com" then actions[2] = "sts:TagSession" end
+  if service == "pods.eks.amazonaws.com" then actions[2] = "sts:TagSession" end
+  return actions
+end
+
+local function trust(f)
   return { Version = "2012-10-17", Statement = array { { Effect = "Allow",
-    Principal = { Service = f.service }, Action = actions, Condition = f.conditions } } }
+    Principal = { Service = f.service }, Action = trust_actions(f.service),
+    Condition = f.conditions } } }
 end
 
 local function policy_arn(ctx, name)
@@ -60,8 +65,36 @@ local function inline(ctx, name)
   return documents
 end
 
-local function trusted(document)
-  return document and document.Statement and document.Statement[1] or {}
+local function list_of(value)
+  return type(value) == "table" and value[1] ~= nil and value or { value }
+end
+
+local function has(list, wanted)
+  for _, value in ipairs(list_of(list)) do
+    if value == wanted then return true end
+  end
+  return false
+end
+
+-- Whether a statement allows all by which a service takes a role.
+local function allows(statement, service)
+  for _, action in ipairs(trust_actions(service)) do
+    if not (has(statement.Action, action) or has(statement.Action, "sts:*")) then return false end
+  end
+  return true
+end
+
+-- The statement of a trust by which a service may take the role, nil where there is none; and the
+-- services that its statements name.
+local function trusting(document, service)
+  local found, named = nil, {}
+  for _, one in ipairs(list_of(document and document.Statement)) do
+    local services = type(one.Principal) == "table" and one.Principal.Service or nil
+    local lets_in = one.Effect == "Allow" and allows(one, service)
+    for _, name in ipairs(list_of(lets_in and services or nil)) do named[#named + 1] = name end
+    if lets_in and has(services, service) then found = found or one end
+  end
+  return found, named
 end
 
 local function live_of(ctx, role)
@@ -69,10 +102,8 @@ local function live_of(ctx, role)
   if not arns then return nil, failure end
   local documents, refused = inline(ctx, role.RoleName)
   if not documents then return nil, refused end
-  local statement = trusted(role.AssumeRolePolicyDocument)
   return { id = role.RoleName, role_name = role.RoleName, arn = role.Arn, policies = arns,
-    inline = documents, service = statement.Principal and statement.Principal.Service,
-    conditions = statement.Condition,
+    inline = documents, trust = role.AssumeRolePolicyDocument,
     boundary = role.PermissionsBoundary and role.PermissionsBoundary.PermissionsBoundaryArn }
 end
 
@@ -87,20 +118,44 @@ local function read(ctx, res)
   return live_of(ctx, role)
 end
 
-local function diff(ctx, res, f, live)
-  local changes = {}
-  if f.service and live.service ~= f.service then
-    changes[1] = { field = "service", want = f.service, have = live.service, trust = true }
-  elseif f.conditions and not compare.same(f.conditions, live.conditions) then
-    changes[1] = { field = "conditions", want = f.conditions, have = live.conditions,
+local function trust_change(f, live)
+  local statement, named = trusting(live.trust, f.service)
+  if not statement then
+    return { field = "trusted service", want = f.service, have = table.concat(named, ", "),
       trust = true }
+  elseif f.conditions and not compare.same(f.conditions, statement.Condition) then
+    return { field = "conditions", want = f.conditions, have = statement.Condition, trust = true }
   end
+end
+
+-- A policy of AWS' that a given role may have instead, as it says more.
+local AS_GOOD = { AmazonEC2ContainerRegistryPullOnly = { "AmazonEC2ContainerRegistryReadOnly",
+  "AmazonEC2ContainerRegistryPowerUser", "AmazonEC2ContainerRegistryFullAccess" } }
+
+-- Whether a role has policies beside AWS' own, whose rights only IAM can tell.
+local function has_own_policies(live)
+  for arn in pairs(live.policies) do
+    if not arn:find(":iam::aws:", 1, true) then return true end
+  end
+  return next(live.inline) ~= nil
+end
+
+-- Whether a given role has what a policy of AWS' would give it, as far as can be told.
+local function is_served(ctx, name, live)
+  for _, other in ipairs(AS_GOOD[name] or {}) do
+    if live.policies[policy_arn(ctx, other)] then return true end
+  end
+  return has_own_policies(live)
+end
+
+local function diff(ctx, res, f, live)
+  local changes = { f.service and trust_change(f, live) }
   if not res.given and f.boundary and live.boundary ~= f.boundary then
     changes[#changes + 1] = { field = "boundary", want = f.boundary, have = live.boundary }
   end
   for _, name in ipairs(f.policies or {}) do
     local arn = policy_arn(ctx, name)
-    if not live.policies[arn] then
+    if not live.policies[arn] and not (res.given and is_served(ctx, name, live)) then
       changes[#changes + 1] = { field = "policy", want = name, attach = arn }
     end
   end
@@ -148,8 +203,7 @@ local function create(ctx, res, f)
     return live, why or failure
   end
   local live = { id = answer.Role.RoleName, role_name = answer.Role.RoleName,
-    arn = answer.Role.Arn, policies = {}, inline = {}, service = f.service,
-    boundary = f.boundary, conditions = f.conditions }
+    arn = answer.Role.Arn, policies = {}, inline = {}, trust = trust(f), boundary = f.boundary }
   local done, refused = apply_changes(ctx, res, live.id, f, diff(ctx, res, f, live))
   if not done then return nil, refused, live end
   return live
