@@ -5,6 +5,8 @@
 -- What is given (vpc_id, role ARNs, use_cluster, …) is used and checked, and never deleted.
 
 local GiB = "GiB"
+local BUCKET = "^[%l%d][%l%d.-]+[%l%d]$"
+local BUCKET_NAME = "a bucket's name: 3 to 63 lower case letters, digits, dots and dashes"
 
 return {
   -- ---- where ----
@@ -38,6 +40,7 @@ return {
   { group = "Network", name = "vpc_id", type = "string", default = "", match = "^vpc%-%x+$",
     wanted = "a VPC id", help = "a VPC to use instead of making one; needs private_subnets" },
   { group = "Network", name = "private_subnets", type = "string", list = true, default = "",
+    match = "^subnet%-%x+$", wanted = "a subnet id",
     help = "subnets of vpc_id for the nodes, in two zones; the first one's zone is the GPUs'" },
 
   -- ---- cluster ----
@@ -48,13 +51,17 @@ return {
   { group = "Cluster", name = "public_access_cidrs", type = "cidr", list = true, least = 1,
     default = "0.0.0.0/0", help = "who may reach the public API endpoint" },
   { group = "Cluster", name = "admins", type = "string", list = true, default = "",
+    match = "^arn:[%w-]+:iam::%d*:[ru][os][le][er]/.+$", wanted = "the ARN of an IAM role or user, "
+      .. "with its path (a session, assumed-role, is none)",
     help = "ARNs of further cluster admins (access entries); the creator always is one" },
   { group = "Cluster", name = "addons", type = "string", list = true,
     default = "vpc-cni,kube-proxy,coredns,eks-pod-identity-agent",
     help = "EKS add-ons, made before the node groups and waited for after" },
   { group = "Cluster", name = "cluster_role", type = "string", default = "",
+    match = "^arn:[%w-]+:iam::%d*:role/.+$", wanted = "the ARN of an IAM role",
     help = "ARN of a role for the cluster; empty: made" },
   { group = "Cluster", name = "node_role", type = "string", default = "",
+    match = "^arn:[%w-]+:iam::%d*:role/.+$", wanted = "the ARN of an IAM role",
     help = "ARN of a role for the nodes; empty: made" },
 
   { group = "Cluster", name = "permissions_boundary", type = "string", default = "",
@@ -144,9 +151,14 @@ return {
     help = "add the capability IPC_LOCK to the workers (EFA pins memory)" },
 
   { group = "Checkpoints", name = "bucket", type = "string", default = "",
-    help = "S3 bucket to make for checkpoints, with a role for the Ray pods; kept at teardown" },
+    match = BUCKET, wanted = BUCKET_NAME, longest = 63,
+    help = "S3 bucket to make for checkpoints (RTL_CHECKPOINTS in the job); kept at teardown" },
   { group = "Checkpoints", name = "use_bucket", type = "string", default = "",
+    match = BUCKET, wanted = BUCKET_NAME, longest = 63,
     help = "S3 bucket of yours to use for checkpoints instead" },
+  { group = "Checkpoints", name = "pod_role", type = "string", default = "",
+    match = "^arn:[%w-]+:iam::%d*:role/.+$", wanted = "the ARN of an IAM role",
+    help = "ARN of a role for the Ray pods that may use the bucket; empty: made" },
 
   -- ---- the network of the job ----
   { group = "Transport", name = "transport", type = "string", choices = { "efa", "any" },

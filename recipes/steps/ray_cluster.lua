@@ -123,19 +123,25 @@ local function statement(actions, resource)
   return { Effect = "Allow", Action = actions, Resource = resource }
 end
 
+-- The least that reading and writing checkpoints takes.
+local function checkpoint_policy(store)
+  return { Version = "2012-10-17", Statement = {
+    statement({ "s3:ListBucket", "s3:GetBucketLocation" }, store.arn),
+    statement({ "s3:GetObject", "s3:PutObject", "s3:DeleteObject",
+      "s3:AbortMultipartUpload" }, store.arn .. "/*"),
+  } }
+end
+
 -- A bucket, a role that may use it, and the pods' service account tied to that role.
 local function declare_checkpoints(run, space)
   local s = run.settings
   local name = s.use_bucket ~= "" and s.use_bucket or s.bucket
   local store = run:declare(bucket(name) { bucket_name = name,
     given = s.use_bucket ~= "" and name or nil })
-  local role = run:declare(iam_role "pods" { service = "pods.eks.amazonaws.com",
+  local given = s.pod_role ~= "" and s.pod_role or nil
+  local role = run:declare(iam_role "pods" { service = "pods.eks.amazonaws.com", given = given,
     boundary = s.permissions_boundary ~= "" and s.permissions_boundary or nil,
-    inline = { checkpoints = { Version = "2012-10-17", Statement = {
-      statement({ "s3:ListBucket", "s3:GetBucketLocation" }, store.arn),
-      statement({ "s3:GetObject", "s3:PutObject", "s3:DeleteObject",
-        "s3:AbortMultipartUpload" }, store.arn .. "/*"),
-    } } } })
+    inline = not given and { checkpoints = checkpoint_policy(store) } or nil })
   local account = run:declare(kubernetes_object "ray-service-account" {
     manifest = { apiVersion = "v1", kind = "ServiceAccount",
       metadata = { name = ACCOUNT, namespace = s.namespace } },

@@ -2,6 +2,7 @@
 
 local instance_types = require "rtl.recipe.instance_types"
 local keys = require "rtl.keys"
+local settings = require "rtl.recipe.settings"
 local text = require "rtl.recipe.text"
 
 local function refuse(run, message, hint)
@@ -55,15 +56,86 @@ local function check_fits(run, pod, type_name)
   end
 end
 
-local function wrong_network(run, message)
-  return run:fail { code = "RTL-STEP-002", message = message, exit = "usage" }
+local function wrong_network(run, message, hint)
+  return run:fail { code = "RTL-STEP-002", message = message, hint = hint, exit = "usage" }
+end
+
+-- What is given stays as it is: a setting that would say how to make it says nothing, and whoever
+-- set it believes otherwise.
+local SAYS_NOTHING = {
+  { given = "vpc_id", "vpc_cidr" },
+  { given = "use_cluster", "kubernetes_version", "cluster_role", "public_access_cidrs" },
+  { given = "use_bucket", "bucket" },
+}
+
+local function check_given(run)
+  local s = run.settings
+  for _, row in ipairs(SAYS_NOTHING) do
+    for _, name in ipairs(s[row.given] ~= "" and row or {}) do
+      local source = settings.source(s, name)
+      if source ~= "default" then
+        run:fail { code = "RTL-STEP-014", exit = "usage",
+          message = ("%s is set (%s), and %s=%s is used as it is"):format(name, source, row.given,
+            s[row.given]), hint = ("Take %s back, or leave %s out"):format(name, row.given) }
+      end
+    end
+  end
+end
+
+-- Ranges that no address of the internet is in: EKS refuses them.
+local PRIVATE = { "^10%.", "^127%.", "^169%.254%.", "^172%.1[6-9]%.", "^172%.2%d%.",
+  "^172%.3[01]%.", "^192%.168%." }
+
+local MOST_CIDRS = 40
+
+local function wrong_cidrs(run, message, hint)
+  return run:fail { code = "RTL-STEP-015", exit = "usage", hint = hint,
+    message = "public_access_cidrs: " .. message }
+end
+
+local function check_cidrs(run)
+  local list = run.settings.public_access_cidrs
+  if #list > MOST_CIDRS then
+    wrong_cidrs(run, ("%d ranges; EKS takes %d"):format(#list, MOST_CIDRS))
+  end
+  for _, cidr in ipairs(list) do
+    for _, pattern in ipairs(PRIVATE) do
+      if cidr:match(pattern) then
+        wrong_cidrs(run, cidr .. " is a private range, and the endpoint is reached over the "
+          .. "internet", "Give the public addresses from which you reach out; the VPC itself "
+          .. "has the private endpoint")
+      end
+    end
+  end
+end
+
+local AGENT = "eks-pod-identity-agent"
+
+-- Pods get the role of their bucket from an agent on their node.
+local function check_checkpoints(run)
+  local s = run.settings
+  local wanted = s.bucket ~= "" and "bucket" or s.use_bucket ~= "" and "use_bucket" or nil
+  if not wanted then
+    if s.pod_role == "" then return end
+    run:fail { code = "RTL-STEP-014", exit = "usage",
+      message = "pod_role is set, and there is neither bucket nor use_bucket" }
+  end
+  for _, name in ipairs(s.addons) do
+    if name == AGENT then return end
+  end
+  run:fail { code = "RTL-STEP-014", exit = "usage",
+    message = ("%s is set, and addons lacks %s, which gives the pods their role"):format(wanted,
+      AGENT), hint = "Add it to addons" }
 end
 
 -- AWS takes a VPC from /16 and a subnet to /28; each subnet is a sixteenth of the VPC.
 local function check_network(run)
   local s = run.settings
   local bits = tonumber(s.vpc_cidr:match("/(%d+)$"))
-  if s.vpc_id ~= "" and #s.private_subnets < 2 then
+  if s.use_cluster ~= "" and s.vpc_id == "" then
+    wrong_network(run, ("use_cluster is given without the network of %s"):format(s.use_cluster),
+      "Set vpc_id to its VPC, and private_subnets to two private subnets for the nodes")
+  elseif s.vpc_id ~= "" and #s.private_subnets < 2 then
     wrong_network(run, ("vpc_id is given with %d private subnets; two are needed"):format(
       #s.private_subnets))
   elseif s.vpc_id == "" and #s.private_subnets > 0 then
@@ -95,7 +167,12 @@ return {
       check_fits(run, "head", "system_type")
       check_fits(run, "worker", "gpu_type")
     end
+    check_given(run)
     check_network(run)
+    if run:has_aws() then
+      check_cidrs(run)
+      check_checkpoints(run)
+    end
     check_tags(run)
   end,
 

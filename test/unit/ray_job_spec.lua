@@ -6,7 +6,7 @@ local verdict = require "rtl.recipe.verdict"
 local SETTINGS = { namespace = "ray-train", ray_cluster = "c", steps = 5, num_workers = 0,
   reduce_mib = 64, pin = true, nccl_socket_ifname = "eth0", nccl_debug = "INFO", gpu_count = 2,
   gpu_type = "g6.12xlarge", ray_image = "image", transport = "efa", proof = "counters",
-  job_timeout = 600 }
+  job_timeout = 600, bucket = "", use_bucket = "" }
 
 -- A run over pods that answer exec by a function.
 local function run_over(pods, exec)
@@ -25,6 +25,7 @@ local function run_over(pods, exec)
   end
   function client.exec(_, what) return exec(what.pod, what.argv) end
   return { settings = SETTINGS, deployment = "d", facts = { world = 8, efa = 1 },
+    has_aws = function () return true end,
     k8s = function () return client end, progress = function () end, log = function () end }
 end
 
@@ -65,6 +66,17 @@ describe("a job's environment", function ()
     assert.is_nil(ray_job.environment(run, "id-1", nil).NCCL_NET)
     for name, value in pairs(env) do assert.is_string(value, name) end
     assert.matches('"workers":8', env.RTL_JOB, 1, true)
+  end)
+
+  it("has its own part of the bucket for checkpoints, made or given", function ()
+    local run = run_over({}, nil)
+    assert.is_nil(ray_job.environment(run, "id-1").RTL_CHECKPOINTS)
+    for _, name in ipairs { "bucket", "use_bucket" } do
+      run.settings = setmetatable({ [name] = "team-ckpt" }, { __index = SETTINGS })
+      assert.equal("s3://team-ckpt/d/", ray_job.environment(run, "id-1").RTL_CHECKPOINTS)
+    end
+    run.has_aws = function () return false end
+    assert.is_nil(ray_job.environment(run, "id-1").RTL_CHECKPOINTS)
   end)
 end)
 

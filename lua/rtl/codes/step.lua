@@ -58,6 +58,18 @@ return {
     cause = "The connection to the head pod was lost, or the job took longer than job_timeout.",
     next = "Run the same command again: it takes the job up where it is; nothing is sent twice.",
   },
+  ["RTL-STEP-014"] = {
+    title = "Two settings that do not go together",
+    cause = "What is given is used as it is, so a setting that would say how to make it says "
+      .. "nothing; or one setting needs another that is missing.",
+    next = "Take one of the two named settings back; the message says which needs which.",
+  },
+  ["RTL-STEP-015"] = {
+    title = "Address ranges that EKS refuses",
+    cause = "The public endpoint is reached over the internet: private ranges and more than 40 "
+      .. "ranges are refused.",
+    next = "Set public_access_cidrs to the public addresses from which people reach out.",
+  },
   ["RTL-STEP-013"] = {
     title = "There is no cluster yet",
     cause = "The deployment's EKS cluster does not exist, or it is still being made.",

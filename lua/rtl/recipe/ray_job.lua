@@ -58,6 +58,14 @@ function M.find(run, jobs, digest)
   return last and last.submission_id, last, prefix .. newest + 1
 end
 
+-- Where a job puts its checkpoints: the deployment's own part of its bucket; nil without one.
+local function checkpoints(run)
+  local s = run.settings
+  local bucket = s.use_bucket ~= "" and s.use_bucket or s.bucket
+  if bucket == "" or not run:has_aws() then return nil end
+  return ("s3://%s/%s/"):format(bucket, run.deployment)
+end
+
 --- The environment of the job (Ray's runtime environment): NCCL's log level and file, and the pin.
 function M.environment(run, id, pin)
   local s = run.settings
@@ -69,6 +77,7 @@ function M.environment(run, id, pin)
       workers = s.num_workers > 0 and s.num_workers or run.facts.world },
   }
   if pin then env.NCCL_NET = pin end
+  env.RTL_CHECKPOINTS = checkpoints(run)
   return env
 end
 
