@@ -9,6 +9,7 @@
 --   rtl recipes/teardown.lua --plan        what would be removed; changes nothing
 --   rtl recipes/teardown.lua               asks once, then removes it
 
+local given_cluster = require "rtl.recipe.given_cluster"
 local plan = require "rtl.plan"
 local pricing = require "rtl.kinds.pricing"
 local receipt = require "rtl.recipe.receipt"
@@ -81,6 +82,7 @@ end
 -- Tears down what stands in the region that the run is in; returns the name of an exit code.
 local function tear_down(run)
   if run.options.plan then run:peek() else run:lock() end
+  run:reading(given_cluster.enter, run)
   pricing.load(run.ctx, { others = true,
     types = { run.settings.gpu_type, run.settings.system_type } })
   local t = run:reading(plan.teardown.plan, run.ctx, run:all_kinds(),

@@ -70,6 +70,18 @@ local function delete(ctx, item)
   end)
 end
 
+-- Those in a cluster of ours go with it.
+local function find_inside(ctx)
+  return support.in_given_cluster(ctx, "list_access_entries", function (cluster, arn)
+    local answer, failure = support.absent_if_missing(
+      ctx:aws("eks"):describe_access_entry { clusterName = cluster, principalArn = arn })
+    local tags = answer and answer.accessEntry.tags or {}
+    if not support.is_ours(ctx, tags) then return nil, failure end
+    return { id = arn, name = (tags["rtl:resource"] or ""):match("/(.*)$") or arn,
+      outputs = { cluster = cluster } }
+  end)
+end
+
 return kind.define {
   name = "access_entry",
   outputs = { "principal_arn", "cluster" },
@@ -81,6 +93,7 @@ return kind.define {
   create = create,
   update = associate,
   delete = delete,
+  find_inside = find_inside,
   carrier = support.in_cluster,
   tokened = true,
   ready = { usual = 2, delete_usual = 2 },
@@ -88,6 +101,7 @@ return kind.define {
   actions = {
     { "eks:DescribeAccessEntry", "eks:ListAssociatedAccessPolicies",
       on = "access-entry/{cluster}/*" },
+    { "eks:ListAccessEntries", on = "cluster/{cluster}" },
     { "eks:CreateAccessEntry", new = "cluster/{cluster}" },
     { "eks:TagResource", new = "access-entry/{cluster}/*" },
     { "eks:AssociateAccessPolicy", "eks:DeleteAccessEntry", ours = "access-entry/{cluster}/*" },

@@ -26,6 +26,20 @@ function M.busy(failure)
   return failure.code == "ResourceInUseException"
 end
 
+-- What EKS says while IAM has not told it of a new role yet. Other such texts are final.
+local ROLE_TEXTS = { "error in role params", "could not be assumed", "does not exist",
+  "doesn't have the amazon eks managed policies", "iam role's policy must include" }
+
+--- Whether a refusal means that EKS does not see a new role yet: worth another try.
+function M.role_not_seen(failure)
+  if failure.code ~= "InvalidParameterException" then return false end
+  local text = failure.message:lower()
+  for _, part in ipairs(ROLE_TEXTS) do
+    if text:find(part, 1, true) then return true end
+  end
+  return false
+end
+
 --- Sends an update when EKS takes one (one at a time), and follows it to its end: true | nil, err.
 -- `act()` sends it; `where`: what it is an update of, for DescribeUpdate ({ name = cluster,
 -- addonName = or nodegroupName = }).

@@ -76,10 +76,21 @@ local function delete(ctx, item)
 end
 
 -- In clusters that are ours, whoever made them: they go with the cluster.
+local function item_of(cluster, name)
+  return { id = name, name = name, outputs = { cluster = cluster } }
+end
+
+-- All of a cluster of ours, which go with it; of a given one those that are ours.
 local function find_inside(ctx, found)
-  return support.in_clusters(ctx, found, "list_addons", function (cluster, name)
-    return { id = name, name = name, outputs = { cluster = cluster } }
+  local list, failure = support.in_given_cluster(ctx, "list_addons", function (cluster, name)
+    local addon, refused = find(ctx, cluster, name)
+    if not addon or not support.is_ours(ctx, addon.tags or {}) then return nil, refused end
+    return item_of(cluster, name)
   end)
+  if not list then return nil, failure end
+  local carried, unread = support.in_clusters(ctx, found, "list_addons", item_of)
+  if not carried then return nil, unread end
+  return table.move(carried, 1, #carried, #list + 1, list)
 end
 
 return kind.define {

@@ -93,20 +93,6 @@ local function request(ctx, res, f, token)
     tags = ctx:tags_for(res), clientRequestToken = token }
 end
 
--- What EKS says while IAM has not told it of a new role yet. Other such texts are final.
-local ROLE_TEXTS = { "error in role params", "could not be assumed", "does not exist",
-  "doesn't have the amazon eks managed policies", "iam role's policy must include" }
-
---- Whether a refusal means that EKS does not see a new role yet: worth another try.
-local function role_not_seen(failure)
-  if failure.code ~= "InvalidParameterException" then return false end
-  local text = failure.message:lower()
-  for _, part in ipairs(ROLE_TEXTS) do
-    if text:find(part, 1, true) then return true end
-  end
-  return false
-end
-
 -- The zone that EKS refuses for control planes, and those that it takes: as members, else in the
 -- text. Nodes may stand in the refused one all the same.
 local function name_zones(failure)
@@ -118,7 +104,7 @@ local function name_zones(failure)
 end
 
 local function create(ctx, res, f, token)
-  local answer, failure = support.insist(ctx, res, 120, role_not_seen, function ()
+  local answer, failure = support.insist(ctx, res, 120, eks.role_not_seen, function ()
     return ctx:aws("eks"):create_cluster(request(ctx, res, f, token))
   end)
   if answer then return live_of(answer.cluster) end
@@ -278,7 +264,6 @@ return kind.define {
   find = find,
   users = users,
   describe = describe,
-  role_not_seen = role_not_seen,
   actions = {
     "eks:ListClusters",
     { "eks:DescribeCluster", on = "cluster/*" }, -- a teardown looks which of them are ours

@@ -384,22 +384,31 @@ local function lease(res)
     end) }
 end
 
--- Our groups in clusters of ours. A group of others stays, and so does its cluster.
+-- A group in a cluster, if it is ours: for find_inside.
+local function item_of(ctx, cluster, name)
+  local group, failure = describe(ctx, cluster, name)
+  if not group or not support.is_ours(ctx, group.tags or {}) then return nil, failure end
+  local live = live_of(group)
+  return { id = name, outputs = live,
+    name = (group.tags["rtl:resource"] or ""):match("/(.*)$") or name,
+    hourly = live.instance_type and hourly(ctx, live.instance_type, live.count or 0) }
+end
+
+-- Our groups in clusters of ours and in the given one. A group of others stays, and so does its
+-- cluster.
 local function find_inside(ctx, found)
   local names, failure = support.in_clusters(ctx, found, "list_nodegroups", function (cluster, name)
     return { cluster = cluster, name = name }
   end)
   if not names then return nil, failure end
-  local list = {}
+  local list, unread = support.in_given_cluster(ctx, "list_nodegroups", function (cluster, name)
+    return item_of(ctx, cluster, name)
+  end)
+  if not list then return nil, unread end
   for _, one in ipairs(names) do
-    local group, refused = describe(ctx, one.cluster, one.name)
+    local item, refused = item_of(ctx, one.cluster, one.name)
     if refused then return nil, refused end
-    if group and support.is_ours(ctx, group.tags or {}) then
-      local live = live_of(group)
-      list[#list + 1] = { id = one.name, outputs = live,
-        name = (group.tags["rtl:resource"] or ""):match("/(.*)$") or one.name,
-        hourly = live.instance_type and hourly(ctx, live.instance_type, live.count or 0) }
-    end
+    list[#list + 1] = item
   end
   return list
 end

@@ -2,6 +2,7 @@
 -- pod_identity_association "ray" { cluster = c.cluster_name, namespace = "ray-train",
 --   service_account = "ray", role_arn = role.arn } → id
 
+local eks = require "rtl.kinds.eks"
 local kind = require "rtl.plan.kind"
 local support = require "rtl.kinds.support"
 
@@ -12,7 +13,8 @@ local function describe(ctx, cluster, id)
   local one = answer.association
   return { id = one.associationId, cluster = cluster, role_arn = one.roleArn,
     namespace = one.namespace, service_account = one.serviceAccount,
-    ours = support.is_ours(ctx, one.tags or {}) }
+    ours = support.is_ours(ctx, one.tags or {}),
+    resource = ((one.tags or {})["rtl:resource"] or ""):match("/(.*)$") }
 end
 
 -- The pair of namespace and account is the key: EKS allows one association for it.
@@ -29,9 +31,11 @@ local function read(ctx, _, f)
 end
 
 local function create(ctx, res, f, token)
-  local answer, failure = ctx:aws("eks"):create_pod_identity_association {
-    clusterName = f.cluster, namespace = f.namespace, serviceAccount = f.service_account,
-    roleArn = f.role_arn, tags = ctx:tags_for(res), clientRequestToken = token }
+  local answer, failure = support.insist(ctx, res, 120, eks.role_not_seen, function ()
+    return ctx:aws("eks"):create_pod_identity_association {
+      clusterName = f.cluster, namespace = f.namespace, serviceAccount = f.service_account,
+      roleArn = f.role_arn, tags = ctx:tags_for(res), clientRequestToken = token }
+  end)
   if not answer and failure.code == "ResourceInUseException" then return read(ctx, res, f) end
   if not answer then return nil, failure end
   return { id = answer.association.associationId, cluster = f.cluster, role_arn = f.role_arn }
@@ -49,6 +53,15 @@ local function delete(ctx, item)
   end)
 end
 
+-- Those in a cluster of ours go with it.
+local function find_inside(ctx)
+  return support.in_given_cluster(ctx, "list_pod_identity_associations", function (cluster, one)
+    local live, failure = describe(ctx, cluster, one.associationId)
+    if not live or not live.ours then return nil, failure end
+    return { id = live.id, name = live.resource or live.id, outputs = { cluster = cluster } }
+  end)
+end
+
 return kind.define {
   name = "pod_identity_association",
   outputs = { "id", "cluster" },
@@ -62,6 +75,7 @@ return kind.define {
   create = create,
   update = update,
   delete = delete,
+  find_inside = find_inside,
   carrier = support.in_cluster,
   tokened = true,
   ready = { usual = 2, delete_usual = 2 },

@@ -221,18 +221,37 @@ function M.in_cluster(item, other)
   return other.kind_name == "eks_cluster" and other.id ~= nil and other.id == item.outputs.cluster
 end
 
---- What a list call shows in each cluster among `found`: array of item_of(cluster, entry). A
--- cluster that is gone has nothing in it.
+-- What a list call shows in a cluster; in one that is gone there is nothing.
+local function entries_in(ctx, cluster, op)
+  local entries, failure = ctx:aws("eks"):all(op, { clusterName = cluster })
+  if not entries and not errors.not_found(failure) then return nil, failure end
+  return entries or {}
+end
+
+--- What a list call shows in each cluster among `found`: array of item_of(cluster, entry).
 function M.in_clusters(ctx, found, op, item_of)
   local list = {}
   for _, cluster in ipairs(found) do
     if cluster.kind_name == "eks_cluster" and cluster.id then
-      local entries, failure = ctx:aws("eks"):all(op, { clusterName = cluster.id })
-      if not entries and not errors.not_found(failure) then return nil, failure end
-      for _, entry in ipairs(entries or {}) do
-        list[#list + 1] = item_of(cluster.id, entry)
-      end
+      local entries, failure = entries_in(ctx, cluster.id, op)
+      if not entries then return nil, failure end
+      for _, entry in ipairs(entries) do list[#list + 1] = item_of(cluster.id, entry) end
     end
+  end
+  return list
+end
+
+--- What of a list call's entries in the cluster of others that was given is ours: array of what
+-- item_of(cluster, entry) says: item, nil for what is not ours, or nil, err.
+function M.in_given_cluster(ctx, op, item_of)
+  if not ctx.given_cluster then return {} end
+  local entries, failure = entries_in(ctx, ctx.given_cluster, op)
+  if not entries then return nil, failure end
+  local list = {}
+  for _, entry in ipairs(entries) do
+    local item, refused = item_of(ctx.given_cluster, entry)
+    if refused then return nil, refused end
+    list[#list + 1] = item
   end
   return list
 end

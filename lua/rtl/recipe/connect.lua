@@ -111,9 +111,11 @@ end
 
 -- The client of the deployment's EKS cluster, kept once the cluster answers. Tasks that ask at the
 -- same time share one look.
-local function eks_client(session, client_for, values)
+local function eks_client(session, client_for, values, link)
   local kept, looking
-  local name = values.use_cluster ~= "" and values.use_cluster or values.name
+  local function name()
+    return link.cluster or values.use_cluster ~= "" and values.use_cluster or values.name
+  end
   return function ()
     while looking do
       local found, failure = looking:get()
@@ -126,7 +128,7 @@ local function eks_client(session, client_for, values)
       looking = nil
       if not mine:ready() then mine:set(false) end
     end })
-    local client, failure = find_cluster(session, client_for, values, name)
+    local client, failure = find_cluster(session, client_for, values, name())
     kept = client
     mine:set(client, failure)
     return client, failure
@@ -156,12 +158,13 @@ local function open_aws(values, options)
     clients[key] = clients[key] or session:client(service, of)
     return clients[key]
   end
-  return {
+  local link = {
     where = { partition = identity.partition, account = identity.account,
       region = session.region, deployment = values.name },
     who = who_is(session, identity), caller = identity.arn, aws = client_for, session = session,
-    k8s = eks_client(session, client_for, values),
   }
+  link.k8s = eks_client(session, client_for, values, link)
+  return link
 end
 
 --- Opens what the settings name. Returns {where = {partition, account, region, deployment}, who =
