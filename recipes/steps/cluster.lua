@@ -86,7 +86,8 @@ local function declare_network(run, choice, first)
   local through = run:declare(route_table "private" { vpc_id = net.id, subnets = through_ids,
     routes = { { to = "0.0.0.0/0", nat_gateway = nat.id } } })
   run:declare(vpc_endpoint "s3" { vpc_id = net.id, service = "s3", route_tables = { through.id } })
-  return { vpc_id = net.id, private = private, private_ids = private_ids, way_out = { through } }
+  return { vpc_id = net.id, private = private, private_ids = private_ids, way_out = { through },
+    nat_zone = choice.network[1].zone_id }
 end
 
 -- A given VPC: its private subnets, used and checked, in the order given.
@@ -163,6 +164,7 @@ local function declare_system(run, cluster, role, network, needs)
   return run:declare(node_group "system" {
     cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = network.private_ids,
     instance_type = s.system_type, count = s.system_count, disk_gib = s.system_disk,
+    nat_zone = network.nat_zone,
     ami_type = "AL2023_x86_64_STANDARD",
     labels = { role = "system" }, group_name = group_name(run, "system"),
     launch_template_id = template.id, launch_template_version = template.version,
@@ -203,7 +205,7 @@ local function declare_gpu(run, cluster, role, network, needs, place)
     cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = { subnet_id },
     instance_type = s.gpu_type, count = s.gpu_count, disk_gib = s.gpu_disk,
     ami_type = "AL2023_x86_64_NVIDIA",
-    zone_id = zone, group_name = group_name(run, name),
+    zone_id = zone, nat_zone = network.nat_zone, group_name = group_name(run, name),
     capacity_type = in_block and "CAPACITY_BLOCK" or nil,
     labels = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" },
     taints = { { key = "nvidia.com/gpu", value = "true", effect = "NoSchedule" } },

@@ -43,12 +43,15 @@ local function told(text, word)
 end
 
 describe("the cost so far", function ()
-  for _, spec in ipairs { "calm", "calm,seed=2", "calm,seed=7", "tcp-fallback,seed=4" } do
+  for _, spec in ipairs { "calm", "calm,seed=2", "calm,seed=7", "tcp-fallback,seed=4",
+    "no-capacity" } do
     it("is the world's own bill to the cent: " .. spec, function ()
       in_world(spec, function (world, play)
         local exit, text, _, sum = play "deploy"
         assert.is_string(exit)
         assert.equal(cents(sum), told(text, "\nCost"))
+        local moved = spec == "no-capacity"
+        assert.equal(moved, world.aws.pulled["us-east-2"].across > 20) -- to a zone without NAT
         world:advance(world.now_us + 5000 * 1000000)
         exit, text, _, sum = play "report"
         assert.equal("done", exit)

@@ -5,7 +5,8 @@
 --   labels = { role = "gpu-worker" }, taints = { { key = "nvidia.com/gpu", value = "true",
 --   effect = "NO_SCHEDULE" } }, launch_template_id = t.id, launch_template_version = t.version }
 --   → group_name, asg
--- disk_gib: what the template gives each node, for the price.
+-- For the price: disk_gib, what the template gives each node; nat_zone, the NAT gateway's: what
+-- comes from there to another zone is billed at both ends of the way.
 -- Its subnets, type and template are fixed for life: another zone is another group, whose name
 -- carries the zone id. A failure for capacity has err.replan: the next zone may have some.
 
@@ -329,6 +330,8 @@ local function spans_of(ctx, item)
   return list and spans
 end
 
+local ZONE_ID = "topology.k8s.aws/zone-id"
+
 -- Layers of the region's own registry come by the S3 endpoint, and some images with the machine.
 local function crosses_nat(name)
   return not name:find("%.dkr%.ecr%.") and not name:find("^localhost/")
@@ -345,7 +348,7 @@ local function pulls_of(ctx, item)
       local name = image.names and image.names[1] or "?"
       if crosses_nat(name) then
         pulls[#pulls + 1] = { id = node.metadata.name .. " " .. name,
-          count = (image.sizeBytes or 0) / 1e9 }
+          count = (image.sizeBytes or 0) / 1e9, place = node.metadata.labels[ZONE_ID] }
       end
     end
   end
@@ -372,9 +375,11 @@ local function cost(ctx, _, f)
     what = ("%s, %d GiB each"):format(what, f.disk_gib)
     price = price + pricing.storage(ctx, "gp3_gb_month", f.disk_gib) * f.count
   end
-  local each = pricing.of(ctx, "nat_gateway_gb")
+  local each, away = pricing.of(ctx, "nat_gateway_gb"), 2 * pricing.of(ctx, "cross_zone_gb")
+  local crosses = f.nat_zone and f.zone_id and f.nat_zone ~= f.zone_id
   return { hourly = price, what = what, source = source, units = f.count, each = each,
-    once = f.count * prices.image_gb * each, once_what = "image pulls" }
+    home = f.nat_zone, away = away, once_what = "image pulls",
+    once = f.count * prices.image_gb * (each + (crosses and away or 0)) }
 end
 
 local function lease(res)
@@ -419,7 +424,8 @@ return kind.define {
   fields = { cluster = "string", role_arn = "string", subnet_ids = "list", instance_type = "string",
     count = "integer", ami_type = "string", labels = "table?", taints = "list?",
     launch_template_id = "string?", launch_template_version = "string?", capacity_type = "string?",
-    zone_id = "string?", group_name = "string?", disk_gib = "integer?" },
+    zone_id = "string?", group_name = "string?", disk_gib = "integer?",
+    nat_zone = "string?" },
   identity = { "instance_type", "ami_type", "zone_id", "group_name" },
   within = { "cluster" },
   reads_with = { "cluster" },

@@ -30,10 +30,11 @@
 --   cost(ctx, res, f)       gives { hourly = usd, once = usd, what, source (texts), units = how
 --                           many things share hourly, begun_hours = hours count in full, hold = usd
 --                           an hour for what no other thing is billed for, each = usd of one of
---                           what `once` counts, once_what = its name } | nil
+--                           what `once` counts, once_what = its name, away = usd more for one
+--                           that is counted elsewhere than at `home` (text) } | nil
 --   used(ctx, item)         what of that was really used: { since, spans = {{id, since, till,
---                           within}} (of units; within: id of the hold), counted = {{id, count}}
---                           (of `each`) } | nil; times in unix seconds
+--                           within}} (of units; within: id of the hold), counted = {{id, count,
+--                           place}} (of `each`) } | nil; times in unix seconds
 --   actions, depends        what it needs of IAM (rtl.plan.policy); kinds that must outlive it
 --   strays                  only found by a teardown, never declared: `define` gives it no fields
 --                           and outputs, a read of nothing and a create that refuses

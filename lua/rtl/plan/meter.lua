@@ -116,7 +116,7 @@ function take.used(all, record)
   for _, span in ipairs(record.spans or {}) do
     if span.since >= life.from - SLACK then life.spans[span.id] = span end
   end
-  for _, part in ipairs(record.counted or {}) do life.counted[part.id] = part.count end
+  for _, part in ipairs(record.counted or {}) do life.counted[part.id] = part end
 end
 
 -- A lease that begins or moves holds for what stands; one that is taken away held until then.
@@ -166,10 +166,13 @@ end
 
 -- What was paid once: as counted, else as was reckoned before; and whether that is so.
 local function once_of(life)
-  local cost, count = life.cost, 0.0
+  local cost, sum = life.cost, 0.0
   if cost.hold then return 0.0, false end
-  for _, n in keys.pairs(life.counted or {}) do count = count + n end
-  if life.counted and cost.each then return count * cost.each, false end
+  for _, part in keys.pairs(life.counted or {}) do
+    local away = cost.home and part.place and part.place ~= cost.home and cost.away or 0
+    sum = sum + part.count * ((cost.each or 0) + away)
+  end
+  if life.counted and cost.each then return sum, false end
   return cost.once or 0, (cost.once or 0) > 0
 end
 

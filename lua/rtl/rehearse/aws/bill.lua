@@ -86,14 +86,16 @@ local function pulls(world, lines)
   for _, name in ipairs(world.aws.region_names) do
     local gb = (world.aws.pulled or {})[name]
     if gb then
-      lines[#lines + 1] = { what = "NAT bytes", region = name, id = name, hours = gb,
+      lines[#lines + 1] = { what = "NAT bytes", region = name, id = name, hours = gb.all,
         price = price_list.other(name, "nat_gb") }
+      lines[#lines + 1] = { what = "bytes across zones", region = name, id = name,
+        hours = gb.across, price = 2 * price_list.other(name, "regional_gb") }
     end
   end
 end
 
 --- The bill until now, without what a neighbour has: array of { what, id, region, hours (GB for
--- "NAT bytes"), price, amount } and the sum.
+-- bytes), price, amount } and the sum.
 function M.lines(world)
   local lines, now, sum = {}, world:now(), 0.0
   for _, name in ipairs(world.aws.region_names) do
@@ -142,10 +144,22 @@ function M.running(world)
   return list
 end
 
---- Notes that an image of that many megabytes went through a NAT gateway of the region.
-function M.pulled(world, region, megabytes)
-  world.aws.pulled = world.aws.pulled or {}
-  world.aws.pulled[region] = (world.aws.pulled[region] or 0) + megabytes / 1000
+-- A cluster that a test made by itself stands in a region where nothing else does.
+local function in_zone_of_nat(region, zone)
+  return not region or region.nat_gateways:first(function (nat)
+    local subnet = region.subnets:get(nat.SubnetId)
+    return nat.State == "available" and subnet and subnet.AvailabilityZone == zone
+  end) ~= nil
+end
+
+--- Notes that an image of that many megabytes went through a NAT gateway to a node of the zone.
+function M.pulled(world, region, megabytes, zone)
+  local pulled = world.aws.pulled or {}
+  world.aws.pulled = pulled
+  pulled[region] = pulled[region] or { all = 0.0, across = 0.0 }
+  local gb, sum = megabytes / 1000, pulled[region]
+  sum.all = sum.all + gb
+  if not in_zone_of_nat(world.aws.regions[region], zone) then sum.across = sum.across + gb end
 end
 
 return M

@@ -92,7 +92,9 @@ end
 -- Images of the region's own registry come by the S3 endpoint, all others through the NAT gateway.
 local function note_pull(kube, node, image)
   local megabytes = images.megabytes(image)
-  if not image:find("%.dkr%.ecr%.") then bill.pulled(kube.world, kube.region, megabytes) end
+  if not image:find("%.dkr%.ecr%.") then
+    bill.pulled(kube.world, kube.region, megabytes, kube.machines[node].zone)
+  end
   nodes.add_image(kube, node, { names = array { images.id(image), image },
     sizeBytes = megabytes * 1000000 })
 end
