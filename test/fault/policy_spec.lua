@@ -15,8 +15,9 @@ local task = require "rtl.task"
 local SLOW = os.getenv("RTL_TEST_SLOW")
 local AT_ONCE = 2
 local DEPLOY, TEARDOWN = "recipes/deploy.lua", "recipes/teardown.lua"
+local BOUNDARY = "arn:aws:iam::000000009012:policy/boundary"
 local SETTINGS = { "--down-after", "4h", "--bucket", "team-checkpoints", "--placement-group",
-  "--probe", "--permissions-boundary", "arn:aws:iam::000000009012:policy/boundary", "--admins",
+  "--probe", "--permissions-boundary", BOUNDARY, "--admins",
   "arn:aws:iam::000000009012:role/ops", "--purge" }
 
 -- What an ordinary life of a deployment does not need, and what does.
@@ -62,12 +63,12 @@ local function play(state, spec, recipe)
     { state = state })
 end
 
--- The documents that --policy prints, written to a file; and the actions in them, sorted.
-local function printed(folder)
-  local ran = program.rtl(words_of { "--rehearse", DEPLOY, "--policy", "--json" },
-    { state = fs.join(folder, "printed") })
+-- The documents that --policy prints for some words, written to `path`; and the actions in them,
+-- sorted.
+local function printed(path, words, state)
+  local ran = program.rtl(words, { state = state })
   assert.equal(0, ran.status, ran.stderr)
-  local path, actions = fs.join(folder, "policy.json"), {}
+  local actions = {}
   for line in ran.stdout:gmatch "[^\n]+" do
     local event = json.decode(line)
     if event.type == "policy" then
@@ -81,7 +82,7 @@ local function printed(folder)
       end
     end
   end
-  return path, keys.sorted(actions)
+  return keys.sorted(actions)
 end
 
 -- All that a run said, without the world's name, in which the missing action stands.
@@ -151,7 +152,9 @@ describe("the printed policy", function ()
 
   setup(function ()
     folder = assert(fs.temp_dir "rtl-policy-")
-    path, actions = printed(folder)
+    path = fs.join(folder, "policy.json")
+    actions = printed(path, words_of { "--rehearse", DEPLOY, "--policy", "--json" },
+      fs.join(folder, "printed"))
   end)
 
   teardown(function () fs.remove_tree(folder) end)
@@ -163,6 +166,52 @@ describe("the printed policy", function ()
       assert.equal(0, ran.status, ran.stderr)
     end
     assert.is_nil(played.difference({}, played.inventory(state)))
+  end)
+
+  it("is enough for a teardown that has nothing but the account to go by", function ()
+    local state = fs.join(folder, "elsewhere")
+    local ran = program.rtl({ "--rehearse=policy,file=" .. path, DEPLOY, "--probe",
+      "--down-after", "4h", "--permissions-boundary", BOUNDARY }, { state = state })
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    fs.remove_tree(fs.join(state, "aws")) -- ledger and records
+    ran = program.rtl({ "--rehearse", TEARDOWN }, { state = state })
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    assert.is_nil(played.difference({}, played.inventory(state)))
+  end)
+
+  local function ids(shelf, test)
+    local list = {}
+    for _, item in ipairs(shelf:all()) do
+      if not item.native and test(item) then list[#list + 1] = item end
+    end
+    return list
+  end
+
+  it("is enough where network, cluster and role are given, which it can't touch", function ()
+    local state = fs.join(folder, "given")
+    local made = program.rtl({ "--rehearse", DEPLOY, "--to", "cluster" }, { state = state })
+    assert.equal(0, made.status, made.stderr)
+    local region = played.world(state).aws.regions["us-east-2"]
+    local vpc = ids(region.vpcs, function () return true end)[1].VpcId
+    local subnets = ids(region.subnets, function (it) return not it.MapPublicIpOnLaunch end)
+    local words = { "--name", "guest", "--vpc-id", vpc, "--private-subnets",
+      subnets[1].SubnetId .. "," .. subnets[2].SubnetId, "--use-cluster", "ray-train",
+      "--node-role", played.world(state).aws.iam.roles:get "ray-train-node-us-east-2".Arn,
+      "--to", "cluster" }
+    local own, before = fs.join(folder, "given.json"), played.inventory(state)
+    printed(own, table.move(words, 1, #words, 5, { "--rehearse", DEPLOY, "--policy", "--json" }),
+      state)
+    played.again(state, "policy,file=" .. own)
+    local ran = program.rtl(table.move(words, 1, #words, 3, { "--rehearse", DEPLOY }),
+      { state = state })
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    ran = program.rtl({ "--rehearse", TEARDOWN, "--name", "guest", "--use-cluster", "ray-train" },
+      { state = state })
+    assert.equal(0, ran.status, ran.stdout .. ran.stderr)
+    assert.is_nil(played.difference(before, played.inventory(state)))
+    -- The policy is of no use against the one that was there before.
+    ran = program.rtl({ "--rehearse", TEARDOWN }, { state = state })
+    assert.equal(5, ran.status, ran.stdout .. ran.stderr)
   end)
 
   -- With the right to ask IAM about itself, the caller learns all of it before anything is made.
