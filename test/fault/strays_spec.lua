@@ -2,6 +2,7 @@
 -- first, never touches the second, and says what it could not remove with id and price.
 local array = require "rtl.array"
 local aws = require "rtl.aws"
+local events = require "rtl.recipe.events"
 local fs = require "rtl.fs"
 local played = require "test.support.played"
 local task = require "rtl.task"
@@ -15,16 +16,25 @@ local function tags(list)
   return out
 end
 
+-- As EC2 refuses what a policy forbids.
+local REFUSAL = { status = 403, headers = { ["content-type"] = "text/xml" }, header_list = {},
+  body = "<Response><Errors><Error><Code>UnauthorizedOperation</Code><Message>You are not "
+    .. "authorized to perform this operation.</Message></Error></Errors>"
+    .. "<RequestID>1</RequestID></Response>" }
+
 local OWNED = { ["kubernetes.io/cluster/" .. NAME] = "owned" }
 
 describe("a teardown among strays", function ()
-  local state, world, leave, calls, region, appeared
+  local state, world, leave, calls, region, appeared, refused
 
   -- Each mutating call of AWS that goes out, with the body in which ids stand.
   local function watch(impl)
     local request = impl.request
     impl.request = function (wanted)
       if type(wanted.body) == "string" then calls[#calls + 1] = wanted.body end
+      if refused and type(wanted.body) == "string" and wanted.body:find(refused) then
+        return REFUSAL
+      end
       return request(wanted)
     end
     return impl
@@ -163,6 +173,33 @@ describe("a teardown among strays", function ()
     assert.same({}, played.list(world))
   end)
 
+  it("removes a network without a ledger, of which no cluster was made", function ()
+    local vpc = ec2("create_vpc", { CidrBlock = "10.42.0.0/16", TagSpecifications = {
+      { ResourceType = "vpc", Tags = tags { ["rtl:deployment"] = "half" } } } }).Vpc.VpcId
+    local exit, outcome = teardown { name = "half" }
+    assert.equal("done", exit)
+    assert.equal(1, outcome.removed)
+    assert.is_nil(region.vpcs:get(vpc))
+  end)
+
+  it("says id and price of a gateway and its address that stay, whatever is in the way", function ()
+    refused = "^Action=DeleteNatGateway&"
+    local exit, outcome = teardown()
+    assert.equal("left", exit)
+    local rows = {}
+    for _, row in ipairs(outcome.left) do rows[row.kind] = row end
+    for kind, id in pairs { nat_gateway = ours("nat_gateways").NatGatewayId,
+      elastic_ip = ours("addresses").AllocationId } do
+      assert.equal(id, rows[kind].id)
+      assert.is_true(rows[kind].hourly > 0)
+    end
+    assert.matches("UnauthorizedOperation", rows.nat_gateway.reason)
+    assert.is_nil(rows.eks_cluster)
+    refused = nil
+    assert.equal("done", (teardown()))
+    assert.same({}, played.list(world))
+  end)
+
   it("deletes nothing of a neighbour, whatever it is called", function ()
     local vpc = ec2("create_vpc", { CidrBlock = "10.42.0.0/16", TagSpecifications = {
       { ResourceType = "vpc", Tags = tags { Name = NAME, ["rtl:deployment"] = NAME .. "-2" } } } })
@@ -187,5 +224,29 @@ describe("a teardown among strays", function ()
     assert.is_not_nil(region.vpcs:get(vpc))
     assert.is_not_nil(region.interfaces:get "eni-0dddddddddddddddd")
     assert.is_not_nil(region.security_groups:get(own))
+  end)
+end)
+
+describe("a teardown of a RayCluster that a finalizer holds", function ()
+  it("waits, says so, and lets it go with the cluster: no machine runs on for its sake", function ()
+    local state = fs.temp_dir "rtl-strays-"
+    local world, leave = played.enter("calm", state)
+    local _ <close> = setmetatable({}, { __close = function ()
+      leave()
+      fs.remove_tree(state)
+    end })
+    assert.equal("done", (played.run(DEPLOY, false, { yes = true, to = "ray_cluster" })))
+    local kube = world.clusters[next(world.clusters)]
+    local ray = kube.store.objects["rayclusters.ray.io"]["ray-train/ray-train-cluster"]
+    ray.metadata.finalizers = array { "ray.io/gcs-ft-redis-cleanup-finalizer" }
+    local bus, told = events.bus(), {}
+    bus:add(function (event)
+      if event.kind == "ray_cluster" then told[#told + 1] = event.detail end
+    end)
+    assert.equal("done", (played.run(TEARDOWN, false, { yes = true }, nil, { bus = bus })))
+    told = table.concat(told, "\n")
+    assert.matches("held by ray.io/gcs-ft-redis-cleanup-finalizer", told, 1, true)
+    assert.matches("goes with eks_cluster/ray-train, since: ", told, 1, true)
+    assert.same({}, played.list(world))
   end)
 end)

@@ -322,6 +322,7 @@ return kind.define {
   delete = delete,
   tokened = true,
   ready = { wait = wait, usual = 40, delete_usual = 10 },
+  holder = kube.in_cluster,
   depends = { "namespace", "eks_cluster", "node_group" },
   find = find,
   actions = {},

@@ -72,6 +72,7 @@ return kind.define {
   delete = delete,
   tokened = true,
   ready = { usual = 2, delete_usual = 5 },
+  holder = kube.in_cluster,
   depends = { "namespace", "eks_cluster", "node_group" },
   actions = {},
 }

@@ -55,6 +55,7 @@ return kind.define {
   end,
   tokened = true,
   ready = { usual = 2, delete_usual = 15 },
+  holder = kube.in_cluster,
   depends = { "eks_cluster" },
   find = function (ctx)
     local list = {}

@@ -198,6 +198,7 @@ return kind.define {
   delete = delete,
   tokened = true,
   ready = { wait = wait, usual = 240, delete_usual = 30 },
+  holder = kube.in_cluster,
   depends = { "namespace", "helm_release", "node_group", "eks_cluster", "kubernetes_object" },
   find = function (ctx)
     local list = {}

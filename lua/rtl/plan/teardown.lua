@@ -121,20 +121,26 @@ local function stands_in(a, b)
   return false
 end
 
--- What goes with another item of the same teardown: an add-on with its cluster.
-local function find_carriers(items)
+-- The item that takes this one with it, as the kind's `test` says; nil when there is none.
+local function taker(items, item, test)
+  for _, other in ipairs(test and items or {}) do
+    if test(item, other) then return other end
+  end
+end
+
+-- What goes with another item of the same teardown: an add-on with its cluster; or would, if its
+-- own deletion failed: an object in a cluster.
+local function find_takers(items)
   for _, item in ipairs(items) do
-    item.carrier = nil
-    for _, other in ipairs(item.kind.carrier and items or {}) do
-      if item.kind.carrier(item, other) then item.carrier = other end
-    end
+    item.carrier = taker(items, item, item.kind.carrier)
+    item.holder = taker(items, item, item.kind.holder)
   end
 end
 
 -- Depth in the graph of needs: what nothing needs comes first. Nobody waits for what is carried.
 local function order(items)
   local before = {}
-  find_carriers(items)
+  find_takers(items)
   for i, b in ipairs(items) do
     before[i] = {}
     for j, a in ipairs(items) do
@@ -222,21 +228,32 @@ local function protected_delete(ctx, item)
   error(gone, 0)
 end
 
+-- What is held goes with its holder yet: nothing is said to be left before.
 local function leave(ctx, item, result, failure, state)
   item.left, item.err = true, failure
+  if item.holder and not item.holder.left then
+    return tell(ctx, item, "waiting", { detail = ("goes with %s, since: %s"):format(
+      item.holder.key, tostring(failure)) })
+  end
   result.left[#result.left + 1] = item
   tell(ctx, item, state, { err = failure })
+end
+
+-- Whether what could not go keeps the other from being tried: not what goes with a holder, unless
+-- that takes both.
+local function is_kept_by(item, other)
+  return other.left and not (other.holder and not item.holder)
 end
 
 -- What could not go keeps what it surely needs; where only the kinds say so, it is tried, but not
 -- for long (`hurry`).
 local function delete_one(ctx, item, result)
   for _, other in ipairs(item.before or {}) do
-    if other.left and needs(other, item) then
+    if is_kept_by(item, other) and needs(other, item) then
       return leave(ctx, item, result, err.new { code = "RTL-PLAN-013", doing = item.key,
         message = other.key .. " still stands in it" }, "skipped")
     end
-    item.hurry = item.hurry or other.left
+    item.hurry = item.hurry or is_kept_by(item, other)
   end
   tell(ctx, item, "deleting")
   local gone, failure = protected_delete(ctx, item)
@@ -247,17 +264,30 @@ local function delete_one(ctx, item, result)
   leave(ctx, item, result, failure, "failed")
 end
 
--- Gone with its carrier, or left with it.
+-- Gone with its carrier or holder, or left with it.
 local function follow(ctx, item, result)
-  item.carrier.settled:get()
-  local noted, failure = not item.carrier.left, nil
+  local other = item.carrier or item.holder
+  other.settled:get()
+  local noted, failure = not other.left, item.err
   if noted then noted, failure = make.gone(ctx, item) end
   if noted then
     result.removed[#result.removed + 1] = item
-    return tell(ctx, item, "deleted", { detail = "with " .. item.carrier.key })
+    return tell(ctx, item, "deleted", { detail = "with " .. other.key })
   end
   leave(ctx, item, result, failure or err.new { code = "RTL-PLAN-013", doing = item.key,
-    message = item.carrier.key .. " is still there, and this in it" }, "skipped")
+    message = other.key .. " is still there, and this in it" }, "skipped")
+end
+
+-- Deletes one after all that stand in it. Whoever waits for it goes on before it has followed.
+local function delete_in_turn(ctx, item, result)
+  if item.carrier then
+    follow(ctx, item, result)
+    return item.settled:set(true)
+  end
+  for _, other in ipairs(item.before) do other.settled:get() end
+  delete_one(ctx, item, result)
+  item.settled:set(true)
+  if item.left and item.holder then follow(ctx, item, result) end
 end
 
 --- Deletes the items, in parallel, each after all that stand in it: { removed, left }.
@@ -267,15 +297,7 @@ function M.remove(ctx, items)
   for _, item in ipairs(sorted) do item.settled = task.future() end
   task.group(function (group)
     for _, item in ipairs(sorted) do
-      group:spawn(function ()
-        if item.carrier then
-          follow(ctx, item, result)
-        else
-          for _, other in ipairs(item.before) do other.settled:get() end
-          delete_one(ctx, item, result)
-        end
-        item.settled:set(true)
-      end)
+      group:spawn(delete_in_turn, ctx, item, result)
     end
   end)
   return result
