@@ -1,6 +1,6 @@
 --- The cost meter: what stood for how long, from the ledger, and so what it cost.
 --
--- Each intent carries what the resource costs (rtl.plan.cost) and so does the receipt survive the
+-- Each intent carries what the resource costs (rtl.plan.cost), so that the receipt survives the
 -- thing, the run and the price list. A kind that knows better than "from its create to its
 -- deletion" says what was used (`used`): the spans of a node group's instances, what was paid once
 -- for what was pulled. That is noted in the ledger while it can be seen: at the end of a run, and
@@ -190,7 +190,7 @@ end
 -- How long it stood, in hours of one of its units: hours, whether that is an estimate.
 local function stood_of(life, lives, now)
   local cost, till, about = life.cost, end_of(life, now)
-  about = about or life.adopted
+  about = about or life.adopted or false
   local stood, units = hours(life.from, till), cost.units or 1
   if cost.begun_hours then return math.max(1, math.ceil(stood)), about end
   if cost.hold then
@@ -207,9 +207,10 @@ local function line_of(life, lives, now)
   local stood, about = stood_of(life, lives, now)
   local hourly = (cost.hold or cost.hourly or 0) / (cost.units or 1)
   local once, guessed = once_of(life)
+  local ended = end_of(life, now)
   return { key = life.key, what = cost.what, hours = stood, hourly = hourly, once = once,
     amount = stood * hourly + once, about = about or guessed, source = cost.source,
-    from = life.from, till = life.till, units = cost.units }
+    from = life.from, till = ended < now and ended or life.till, units = cost.units }
 end
 
 -- The lives since nothing at all stood, and what came before.
@@ -234,7 +235,7 @@ local function add_up(lives, now)
     receipt.lines[i] = line
     receipt.total = receipt.total + line.amount
     receipt.about = receipt.about or line.about
-    if not life.till then receipt.hourly = receipt.hourly + (life.cost.hourly or 0) end
+    if not line.till then receipt.hourly = receipt.hourly + (life.cost.hourly or 0) end
     if line.source and not seen[line.source] then
       seen[line.source] = true
       receipt.sources[#receipt.sources + 1] = line.source
