@@ -54,6 +54,7 @@ local function all_secrets()
   local secrets = secrets_of_world()
   for _, value in pairs(PLANTED) do secrets[#secrets + 1] = value end
   secrets[#secrets + 1] = "plantedProxyPassword4"
+  secrets[#secrets + 1] = "plantedSettingPassword6"
   return secrets
 end
 
@@ -73,6 +74,8 @@ describe("planted secrets", function ()
       { "--rehearse=killed,call=40", "recipes/deploy.lua" },
       { "--rehearse", "recipes/deploy.lua" },
       { "--rehearse=no-quota,name=none", "recipes/deploy.lua" },
+      { "--rehearse=name=none", "recipes/deploy.lua", "--to", "settings", "--json",
+        "--proxy", "http://user:plantedSettingPassword6@127.0.0.1:1" },
     }
     for _, words in ipairs(runs) do
       local ran = program.rtl(words, { state = state, env = PLANTED })

@@ -6,6 +6,7 @@ local json = require "rtl.native.json"
 local load_file = require "rtl.recipe.load"
 local recipe = require "rtl.recipe.recipe"
 local run_object = require "rtl.recipe.run"
+local redact = require "rtl.redact"
 local settings = require "rtl.recipe.settings"
 local state = require "rtl.recipe.state"
 local wire = require "rtl.wire"
@@ -18,11 +19,13 @@ local function path()
   return fs.join(state.root(), ("last-%s.json"):format(world))
 end
 
---- Notes the settings of a run that were given to it, so that the REPL finds its deployment again.
+--- Notes the settings of a run that were given to it, so that the REPL finds its deployment again;
+-- but for one with a secret in it (a proxy's password).
 function M.remember(run)
   local given = {}
   for _, row in ipairs(settings.report(run.settings)) do
-    if row.source ~= "default" then given[row.name] = row.text end
+    local open = redact.text(row.text) == row.text
+    if row.source ~= "default" and open then given[row.name] = row.text end
   end
   local made, failure = fs.mkdirs(state.root())
   if not made then return nil, failure end
