@@ -90,8 +90,8 @@ describe("--plan --out", function ()
     return ran
   end
 
-  local function plan()
-    return rtl { "--rehearse", DEPLOY, "--plan", "--out", dir }
+  local function plan(...)
+    return rtl { "--rehearse", DEPLOY, "--plan", "--out", dir, ... }
   end
 
   before_each(function ()
@@ -139,6 +139,25 @@ describe("--plan --out", function ()
     local index = assert(json.decode(read(dir, "plan.json")))
     assert.equal("plan", index.type)
     assert.is_true(index.counts.create > 20 and index.cost.hourly > 1)
+  end)
+
+  it("says of each thing what is known, what is not, and what can't be looked at yet", function ()
+    local ran = plan("--gpu-count", "3")
+    local index = assert(json.decode(read(dir, "plan.json")))
+    local changes, sources = {}, {}
+    for _, one in ipairs(index.changes) do changes[one.resource] = one end
+    for _, one in ipairs(index.settings) do sources[one.name] = one end
+    assert.same({ name = "gpu_count", value = "3", source = "--gpu-count" }, sources.gpu_count)
+    assert.equal("default", sources.gpu_type.source)
+    local group = changes["node_group/gpu-workers-use2-az2"]
+    assert.equal(3, group.fields.count)
+    assert.is_nil(group.fields.subnet_ids)
+    assert.same({ "subnet/private-use2-az2.id" }, group.unknown.subnet_ids)
+    assert.is_nil(changes["vpc/ray-train"].unknown)
+    assert.is_nil(changes["vpc/ray-train"].unchecked)
+    local why = "cluster ray-train is not there yet"
+    assert.equal(why, changes["helm_release/kuberay-operator"].unchecked)
+    assert.matches("not checkable yet: 6 things (" .. why .. ")", ran.stdout, 1, true)
   end)
 
   it("tells what changes of what stands, and nothing else", function ()

@@ -150,7 +150,7 @@ end
 local function show_plan(run, p, pending)
   local lines = report.plan(run, p, sections_of(run))
   for _, text in ipairs(pending) do table.insert(lines, #lines, "  » " .. text) end
-  run:emit(report.plan_event(p))
+  run:emit(report.plan_event(run, p))
   run:emit { type = "text", lines = lines }
 end
 

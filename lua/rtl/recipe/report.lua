@@ -1,8 +1,10 @@
 --- What a plan and the end of a run look like.
 
 local array = require "rtl.array"
+local keys = require "rtl.keys"
 local lease = require "rtl.recipe.lease"
 local receipt = require "rtl.recipe.receipt"
+local row_of = require "rtl.plan.row"
 local settings = require "rtl.recipe.settings"
 local text = require "rtl.recipe.text"
 local wire = require "rtl.wire"
@@ -125,6 +127,21 @@ function M.head(run)
   return { text.pad(left, 40) .. "  " .. run.region .. " · " .. run.who }
 end
 
+-- What could not be compared with what lives, and why: a line for each reason.
+local function unchecked(lines, plan)
+  local counts, order = {}, {}
+  for _, row in ipairs(plan.changes) do
+    if row.note and not row.left_out then
+      if not counts[row.note] then order[#order + 1] = row.note end
+      counts[row.note] = (counts[row.note] or 0) + 1
+    end
+  end
+  for _, why in ipairs(order) do
+    lines[#lines + 1] = ("  not checkable yet: %s (%s)"):format(text.count(counts[why], "thing"),
+      why)
+  end
+end
+
 local function notes_of(plan)
   local lines = {}
   if (plan.left_out or 0) > 0 then
@@ -136,6 +153,7 @@ local function notes_of(plan)
   for _, key in ipairs(plan.cost and plan.cost.unknown or {}) do
     lines[#lines + 1] = "  no price known: " .. key
   end
+  unchecked(lines, plan)
   return lines
 end
 
@@ -159,20 +177,44 @@ function M.plan(run, plan, sections)
   return lines
 end
 
---- The plan as an event.
-function M.plan_event(plan)
+-- The fields of a row as far as they are known by now.
+local function fields_of(plan, row)
+  return (row_of.resolve(row.resource, function (key, output) return plan:output(key, output) end))
+end
+
+local function change_of(plan, row)
+  local unknown = {}
+  for field, outputs in keys.pairs(row.unknown or {}) do unknown[field] = array(outputs) end
+  return { resource = row.resource.key, action = row.action, reasons = array(row.reasons),
+    step = row.resource.step, given = row.resource.given, fields = fields_of(plan, row),
+    unknown = next(unknown) and unknown, unchecked = row.note }
+end
+
+local function settings_of(values)
+  local list = array {}
+  for i, row in ipairs(settings.report(values)) do
+    list[i] = { name = row.name, value = row.text, source = row.source }
+  end
+  return list
+end
+
+--- The plan of a run as an event: settings = {{name, value, source}} with the source of each value;
+-- changes = {{resource, action, reasons, step, given = the id that was given, fields = what is
+-- known of them, unknown = {field = {outputs that it needs, "vpc/ray-train.id"}}, unchecked = why
+-- what lives could not be looked at yet}}; counts, cost, critical_path_s, critical_path.
+function M.plan_event(run, plan)
   local changes = array {}
   for _, row in ipairs(plan.changes) do
     if row.action ~= "none" and not row.left_out then
-      changes[#changes + 1] = { resource = row.resource.key, action = row.action,
-        reasons = row.reasons, step = row.resource.step }
+      changes[#changes + 1] = change_of(plan, row)
     end
   end
   for _, row in ipairs(plan.surplus or {}) do
     changes[#changes + 1] = { resource = row.key, action = "delete", reasons = row.reasons }
   end
-  return { type = "plan", counts = plan.counts, left_out = plan.left_out, changes = changes,
-    cost = plan.cost, critical_path_s = plan.critical_path_s, critical_path = plan.critical_path }
+  return { type = "plan", settings = settings_of(run.settings), counts = plan.counts,
+    left_out = plan.left_out, changes = changes, cost = plan.cost,
+    critical_path_s = plan.critical_path_s, critical_path = plan.critical_path }
 end
 
 --- What an id says beside the name: nothing when it is the name, the namespace when it is that of

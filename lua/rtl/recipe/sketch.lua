@@ -87,7 +87,7 @@ function M.write(run, p, dir)
     local path = fs.join(dir, file_name(i, width, sketch.resource, suffix))
     assert(fs.write(path, redact.text(bytes)))
   end
-  local index = json.encode(report.plan_event(p), { pretty = true })
+  local index = json.encode(report.plan_event(run, p), { pretty = true })
   assert(fs.write(fs.join(dir, INDEX), redact.text(index) .. "\n"))
   return #sketches + 1
 end
