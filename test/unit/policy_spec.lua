@@ -92,6 +92,16 @@ describe("plan.policy", function ()
       statements(nothing, { kinds = kinds, purge = true })[3])
   end)
 
+  it("looks into whatever a teardown finds, of kinds that nobody declares", function ()
+    local box = made("box", { { "x:ListBoxes", on = "room/{in_}" }, { "x:GetBox", on = "{given}" },
+      { "x:DropBox", on = "room/{in_}" } }, { find_inside = nothing })
+    assert.same({ { Action = "x:ListBoxes", Resource = "arn:aws:x:r1:1:room/*" } },
+      statements(nothing, { kinds = { box } }))
+    assert.same("arn:aws:x:r1:1:room/7", statements(function (g)
+      g:declare(box "a" { in_ = "7" })
+    end, { kinds = { box } })[1].Resource)
+  end)
+
   it("leaves a condition out whose value nobody set, and an action that needs it", function ()
     local box = made("box", { { "iam:MakeBox", on = "box/*",
       when = { ArnEquals = { ["iam:Limit"] = "{limit}" } } },

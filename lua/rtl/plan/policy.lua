@@ -17,7 +17,8 @@
 -- A template is an ARN, or its last part ("vpc/*": the action's service, the deployment's region
 -- and account). {name} stands for partition, region, account, deployment, a field or known output
 -- of the kind's resources, or `given`. One with a name that has no value here is left out, with its
--- condition; in `uses`, `ours` and `new` the value is any.
+-- condition; in `uses`, `ours` and `new` the value is any, and so it is for reads of a kind that
+-- nobody declares: a teardown looks into what it finds.
 --
 -- Actions that only read are needed for a resource that is declared, given or looked for; the
 -- others for one that rtl makes.
@@ -173,7 +174,18 @@ local function put_used(list, entry, service, values, conditions, deployment)
   end
 end
 
-local function add_entry(list, entry, values, deployment)
+-- Where `on` is: with any value for what is not known, if `loose`.
+local function places_of(entry, service, values, loose)
+  local list = {}
+  for _, template in ipairs(list_of(entry.on)) do
+    local any = loose and not template:match("^{[%w_]+}$")
+    local found = arns(service, template, values, any)
+    table.move(found, 1, #found, #list + 1, list)
+  end
+  return list
+end
+
+local function add_entry(list, entry, values, deployment, loose)
   local service = entry[1]:match("^([%w-]+):")
   local conditions = copy_conditions(entry.when, values)
   local made = arns(service, entry.new, values, true)
@@ -182,8 +194,9 @@ local function add_entry(list, entry, values, deployment)
   put(list, "Ours", entry, arns(service, entry.ours, values, true),
     with_tag(conditions, "Resource", deployment))
   put_used(list, entry, service, values, conditions, deployment)
-  put(list, M.reads(entry[1]) and "Read" or "Named", entry, arns(service, entry.on, values),
-    conditions)
+  local reads = M.reads(entry[1])
+  put(list, reads and "Read" or "Named", entry,
+    places_of(entry, service, values, loose and reads), conditions)
 end
 
 local function entry_of(action)
@@ -361,7 +374,9 @@ function M.statements(g, ctx, options)
     local wants = wanted(kind, resources, values, options)
     for _, action in ipairs(kind.actions or {}) do
       local entry = entry_of(action)
-      if wants(entry) then add_entry(list, entry, values, ctx.deployment) end
+      if wants(entry) then
+        add_entry(list, entry, values, ctx.deployment, #resources == 0)
+      end
     end
   end
   for _, actions in ipairs(options.more or {}) do
