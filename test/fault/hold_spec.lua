@@ -84,6 +84,41 @@ describe("a hold", function ()
     end)
   end
 
+  -- The second at which the node group is there and no machine of it in the hold.
+  local function idle_group_at(world)
+    local at
+    for seconds = 600, 900, 5 do
+      world:after(seconds, function ()
+        local cluster = world.aws.regions["us-east-2"].clusters:all()[1]
+        local group = cluster and cluster.nodegroups:first(function (one)
+          return one.nodegroupName:find "^gpu"
+        end)
+        local held = active(world)[1]
+        if group and held and held.AvailableInstanceCount == 2 then at = at or seconds end
+      end)
+    end
+    stopped_after(901, "cluster")
+    return assert(at, "there is no such second")
+  end
+
+  it("stays when its node group is being made", function ()
+    local world, leave = played.enter("calm", state)
+    local ok, at = pcall(idle_group_at, world)
+    leave()
+    assert(ok, at)
+    local again = assert(fs.temp_dir "rtl-hold-")
+    world, leave = played.enter("calm", again)
+    local ran, message = pcall(function ()
+      assert.is_true(stops(stopped_after(at, "cluster")))
+      assert.equal(1, #active(world))
+      assert.equal("done", (played.run(TEARDOWN)))
+      assert.same({}, active(world))
+    end)
+    leave()
+    fs.remove_tree(again)
+    if not ran then error(message, 0) end
+  end)
+
   it("stays when its nodes run in it", function ()
     local world, leave = played.enter("calm", state)
     local ok, message = pcall(function ()

@@ -133,10 +133,11 @@ local function look(run, res)
   return nil
 end
 
+-- A hold whose node group stands is used, or will be in a minute.
 local function give_back(run, res)
   local live, failure = look(run, res)
   if failure then error(failure, 0) end
-  if not live or (live.free or 0) == 0 then return end
+  if not live or (live.free or 0) == 0 or nodes_stand(run) then return end
   local item = { key = res.key, kind = res.kind, kind_name = res.kind_name, name = res.name,
     id = live.id, outputs = live }
   local result = plan.teardown.remove(run.ctx, { item })
