@@ -97,6 +97,16 @@ describe("the deploy recipe", function ()
       all["gpu_nodes/all"].fields.allocatable)
   end)
 
+  it("gives GPU nodes the EFA group beside the cluster's, whatever the version says", function ()
+    local groups = {}
+    for i, ref in ipairs(by_key((declare { kubernetes_version = "1.36" }))
+      ["launch_template/gpu-workers-use2-az2"].fields.security_groups) do
+      groups[i] = tostring(ref)
+    end
+    assert.same({ "<eks_cluster/ray-train.security_group_id>", "<security_group/efa.id>" }, groups)
+    assert.is_true(by_key((declare {}))["security_group/efa"].fields.itself)
+  end)
+
   it("launches into a capacity block in its own market", function ()
     local all = by_key((declare({ reservation = "cr-0123" }, nil, function (run)
       run.facts.ranked = { reservation = { id = "cr-0123", block = true } }

@@ -22,8 +22,10 @@ describe("a given network", function ()
           GatewayId = change.main or "local" } } },
         { Associations = { { SubnetId = "s-1" },
             { SubnetId = not change.main and "s-2" or "s-9" } },
-          Routes = { { DestinationCidrBlock = "0.0.0.0/0", GatewayId = change.gateway,
+          Routes = change.routes or { { DestinationCidrBlock = "0.0.0.0/0",
+            GatewayId = change.gateway,
             NatGatewayId = not change.gateway and "nat-1" or nil } } } },
+      ["ec2:describe_vpc_endpoints"] = change.endpoints,
     }
     local gpu_type = change.gpu_type or "g6.12xlarge"
     local run = { facts = { instance = instances.of(gpu_type) }, settings = { vpc_id = "vpc-1",
@@ -50,6 +52,18 @@ describe("a given network", function ()
   it("is refused where the nodes would never join: a public subnet", function ()
     refusal("subnet s-1 is a public one (0.0.0.0/0 goes to igw-1)", { gateway = "igw-1" })
     refusal("subnet s-2 is a public one", { main = "igw-2" }) -- by the VPC's main table
+  end)
+
+  it("is refused where no route leads out, or to what is gone", function ()
+    local routes = { { DestinationCidrBlock = "10.0.0.0/8", GatewayId = "local" } }
+    local function endpoint(name) return { ServiceName = "com.amazonaws.us-east-2." .. name } end
+    local endpoints = { endpoint "ecr.api", endpoint "ecr.dkr", endpoint "s3" }
+    refusal("subnet s-1 has no default route, and its VPC no endpoints for ec2: nodes would never "
+      .. "join", { routes = routes, endpoints = endpoints })
+    endpoints[4] = endpoint "ec2"
+    assert.equal("use2-az2", (check { routes = routes, endpoints = endpoints }))
+    refusal("subnet s-1 has a default route to nat-0, which is gone (blackhole)", { routes = { {
+      DestinationCidrBlock = "0.0.0.0/0", NatGatewayId = "nat-0", State = "blackhole" } } })
   end)
 
   it("is refused where a node with several interfaces would get a public address", function ()

@@ -47,12 +47,43 @@ local function default_route(one)
   end
 end
 
--- A default route to an internet gateway is of use only to what has a public address.
+-- What a node without a way out needs to join: EKS user guide, private clusters.
+local JOIN_ENDPOINTS = { "ec2", "ecr.api", "ecr.dkr", "s3" }
+
+-- Those of them that the VPC lacks.
+local function missing_endpoints(run)
+  local list, have = assert(run:aws("ec2"):all("describe_vpc_endpoints", {
+    Filters = array { support.filter("vpc-id", run.settings.vpc_id) } })), {}
+  for _, one in ipairs(list) do
+    have[(one.ServiceName or ""):match("amazonaws%.[^.]+%.(.+)$") or ""] = true
+  end
+  local missing = {}
+  for _, name in ipairs(JOIN_ENDPOINTS) do
+    if not have[name] then missing[#missing + 1] = name end
+  end
+  return missing
+end
+
+-- Why nodes in this subnet would not reach what they need to join; nil when they would. A default
+-- route to an internet gateway is of use only to what has a public address.
+local function no_way_out(run, route)
+  if not route then
+    local missing = missing_endpoints(run)
+    return missing[1] and ("has no default route, and its VPC no endpoints for %s"):format(
+      table.concat(missing, ", "))
+  elseif route.State == "blackhole" then
+    return ("has a default route to %s, which is gone (blackhole)"):format(
+      route.NatGatewayId or route.GatewayId or route.NetworkInterfaceId or "something")
+  elseif (route.GatewayId or ""):match("^igw%-") then
+    return ("is a public one (0.0.0.0/0 goes to %s), and nodes have no public address"):format(
+      route.GatewayId)
+  end
+end
+
 local function check_way_out(run, tables, subnet)
-  local route = default_route(table_of(tables, subnet))
-  if route and (route.GatewayId or ""):match("^igw%-") then
-    refuse(run, ("subnet %s is a public one (0.0.0.0/0 goes to %s), and nodes have no public "
-      .. "address: they would never join"):format(subnet.SubnetId, route.GatewayId),
+  local why = no_way_out(run, default_route(table_of(tables, subnet)))
+  if why then
+    refuse(run, ("subnet %s %s: nodes would never join"):format(subnet.SubnetId, why),
       "Give private subnets, with a default route to a NAT gateway")
   end
 end
