@@ -182,6 +182,18 @@ describe("a teardown among strays", function ()
     assert.is_nil(region.vpcs:get(vpc))
   end)
 
+  it("that looks into another region says where the deployment stands", function ()
+    local notes, bus = {}, events.bus()
+    bus:add(function (event) notes[#notes + 1] = event.type == "note" and event.text or nil end)
+    assert.equal("done", (played.run(TEARDOWN, false, { yes = true }, { region = "us-west-2" },
+      { bus = bus })))
+    assert.same({ "ray-train stands in us-east-2, too, by the ledger here: --region us-east-2" },
+      notes)
+    assert.is_not_nil(ours "vpcs")
+    assert.equal("done", (teardown { region = "us-west-2,us-east-2" }))
+    assert.same({}, played.list(world))
+  end)
+
   it("says id and price of a gateway and its address that stay, whatever is in the way", function ()
     refused = "^Action=DeleteNatGateway&"
     local exit, outcome = teardown()

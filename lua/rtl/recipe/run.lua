@@ -64,6 +64,17 @@ local function tags_of(values)
   return tags
 end
 
+-- Says where else a deployment of this name stands: who looks into the wrong region finds nothing.
+local function tell_elsewhere(run, where)
+  local asked = table.concat(run.settings.region, " ")
+  for _, region in ipairs(run.link.aws and state.elsewhere(where) or {}) do
+    if not asked:find(region, 1, true) then
+      run:note(("%s stands in %s, too, by the ledger here: --region %s"):format(run.deployment,
+        region, region))
+    end
+  end
+end
+
 --- Connects to the account or cluster of the settings, once. Raises the world's refusal.
 function Run:connect()
   if rawget(self, "ctx") then return end
@@ -95,6 +106,7 @@ function Run:connect()
     aws = link.aws, k8s = link.k8s, facts = self.facts, state_dir = self.folder,
     emit = function (event) self.bus:emit(event) end,
   }
+  if not self.wanted_region then tell_elsewhere(self, where) end
 end
 
 --- Moves the run to another of the settings' regions: state, ledger and locks are that region's.
