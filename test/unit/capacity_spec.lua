@@ -132,6 +132,22 @@ describe("capacity", function ()
     assert.equal(0, ranked.regions[1].quotas[1].need)
   end)
 
+  it("does not ask for quota where the type is not offered", function ()
+    local ranked = rank { ["ec2:describe_instance_type_offerings"] = {},
+      ["service_quotas:get_service_quota"] = { Quota = { Value = 0.0 } } }
+    assert.equal("RTL-CAP-002", ranked.problem.code)
+  end)
+
+  it("says of a reservation that eats the quota that it can be launched into", function ()
+    local ranked = rank { ["ec2:describe_capacity_reservations"] = { {
+      CapacityReservationId = "cr-1", InstanceType = "g6.12xlarge",
+      AvailabilityZoneId = "use2-az3", AvailableInstanceCount = 2 } },
+      ["service_quotas:get_service_quota"] = { Quota = { Value = 96.0 } } }
+    assert.equal("RTL-CAP-001", ranked.problem.code)
+    assert.matches("cr-1 has 2 free: --reservation cr-1 launches into it", ranked.problem.hint, 1,
+      true)
+  end)
+
   it("checks a given reservation: type, free ones, our own inside, that it is there", function ()
     local function problem(reservation, instances)
       local ranked = rank({

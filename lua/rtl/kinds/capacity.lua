@@ -3,6 +3,7 @@
 
 local choice = require "rtl.kinds.capacity.choice"
 local err = require "rtl.err"
+local instances = require "rtl.kinds.instances"
 local quota = require "rtl.kinds.capacity.quota"
 local region_of = require "rtl.kinds.capacity.region"
 local task = require "rtl.task"
@@ -45,12 +46,23 @@ local function before(order, by_price)
   end
 end
 
-local function quota_error(short)
+-- A reservation of the account that the instances would fit in: it is a part of what is used.
+local function fitting(ranked, region)
+  for _, zone in ipairs(ranked.zones) do
+    if zone.region == region and zone.reservation and not zone.reservation.own then
+      return zone.reservation
+    end
+  end
+end
+
+local function quota_error(short, held)
   return err.new { code = "RTL-CAP-001", exit = "refused", short = short,
     message = ("%d vCPU of %s (%s) are needed in %s: %s granted, %d used"):format(short.need,
       short.code, short.name, short.region, tostring(short.granted), short.used),
-    hint = ("Ask for %s = %d: --request-quota does, and --quota-wait waits; reviews take hours "
-      .. "to days"):format(short.code, short.ask) }
+    hint = held and ("%s has %d free: --reservation %s launches into it and needs no more quota")
+      :format(held.id, held.free, held.id)
+      or ("Ask for %s = %d: --request-quota does, and --quota-wait waits; reviews take hours to "
+        .. "days"):format(short.code, short.ask) }
 end
 
 -- Why nothing can be built, or nil. A region with too small a quota is no place.
@@ -59,7 +71,10 @@ local function overall_problem(ranked, spec)
     if zone.usable then return nil end
   end
   for _, region in ipairs(ranked.regions) do
-    if region.short then return quota_error(region.short) end
+    if region.lacks_quota then
+      local of_gpus = region.short.code == instances.of(spec.instance).quota
+      return quota_error(region.short, of_gpus and fitting(ranked, region.region))
+    end
   end
   for _, region in ipairs(ranked.regions) do
     if region.problem then return region.problem end

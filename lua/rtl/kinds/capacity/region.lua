@@ -270,10 +270,13 @@ local function short_quota(quotas)
   end
 end
 
+-- Closes the zones that could be used otherwise; says whether there was one.
 local function close(region, why)
+  local closed = false
   for _, zone in ipairs(region.zones) do
-    if zone.usable then zone.usable, zone.why = false, why end
+    if zone.usable then zone.usable, zone.why, closed = false, why, true end
   end
+  return closed
 end
 
 local function quotas_of(ctx, spec, region, answers)
@@ -293,7 +296,7 @@ local function region_of(ctx, spec, region)
     zones = zone_rows(ctx, spec, region, answers), blocks_why = answers.blocks.why,
     reservation = spec.reservation and given_reservation(ctx, spec, region, answers) or nil }
   found.short = short_quota(found.quotas)
-  if found.short then close(found, "quota: " .. found.short.code) end
+  if found.short then found.lacks_quota = close(found, "quota: " .. found.short.code) end
   if found.problem then close(found, "not as in rtl's table: " .. found.problem.field) end
   return found
 end
@@ -314,8 +317,9 @@ end
 
 --- Reads a region for `spec` (rtl.kinds.capacity). Never fails: a region that can't be read has
 -- `failure` (the error), `why` (a text) and no zones. Else { region, zones, quotas, short (the
--- quota that is too small), problem (RTL-CAP-008), reservation (the given one), known (whether the
--- type is), stands (whether spec.cluster does), blocks_why (why Capacity Blocks can't be told) }.
+-- quota that is too small), lacks_quota (nothing else stands in the way), problem (RTL-CAP-008),
+-- reservation (the given one), known (whether the type is), stands (whether spec.cluster does),
+-- blocks_why (why Capacity Blocks can't be told) }.
 function M.read(ctx, spec, region)
   local ok, found, failure = pcall(task.deadline, PATIENCE, region_of, ctx, spec, region)
   if not ok and not err.is(found) then error(found, 0) end
