@@ -214,6 +214,25 @@ describe("why instances do not start", function ()
     assert.equal("permission", failure.class)
   end)
 
+  it("a refusal of AWS' own role says whose it is, decoded where that can be", function ()
+    local text = "You are not authorized to perform this operation. Encoded authorization failure "
+      .. "message: abc_1. Launching EC2 instance failed."
+    local failure = launch_failure.explain(text, "node_group/gpu", function (encoded)
+      assert.equal("abc_1", encoded)
+      return '{"explicitDeny": true, "context": {"action": "kms:CreateGrant", "resource": "arn:k"}}'
+    end)
+    assert.equal("kms:CreateGrant", failure.action)
+    assert.matches("kms:CreateGrant on arn:k", failure.message)
+    assert.is_nil(failure.message:find("Encoded", 1, true))
+    assert.matches("AWS' own role", failure.hint)
+    failure = launch_failure.explain(text, "node_group/gpu")
+    assert.matches("DecodeAuthorizationMessage", failure.hint)
+    failure = launch_failure.explain("User: arn:aws:sts::1:assumed-role/"
+      .. "AWSServiceRoleForAutoScaling/AutoScaling is not authorized to perform: ec2:RunInstances "
+      .. "with an explicit deny in a service control policy", "node_group/gpu")
+    assert.matches("organization", failure.hint)
+  end)
+
   it("anything else stays what it is", function ()
     local failure = launch_failure.explain "the moon is in the wrong phase"
     assert.equal("RTL-PLAN-017", failure.code)

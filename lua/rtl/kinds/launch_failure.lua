@@ -2,6 +2,7 @@
 -- group's health issue, sorted into a cause with a code and a next step. These causes reach us as
 -- text only; everything else branches on codes.
 
+local denial = require "rtl.aws.denial"
 local err = require "rtl.err"
 
 local M = {}
@@ -84,10 +85,20 @@ function MAKE.addresses(text)
   return { code = "RTL-PLAN-017", message = "the subnet has too few free addresses: " .. text }
 end
 
-function MAKE.permission(text)
-  local action = text:match("perform:? ([%w%-]+:%w+)")
-  return { code = "UnauthorizedOperation", action = action, exit = "refused",
-    message = (action and action .. " is not allowed: " or "not allowed: ") .. text }
+-- Launches are made by a role of AWS, which has the rights for them: what stands against it is not
+-- the caller's.
+local WHOSE = "instances are started by AWS' own role for Auto Scaling: look for a service control "
+  .. "policy, or a KMS key for volumes that does not let it in"
+
+function MAKE.permission(text, decode)
+  local failure = err.new { code = "UnauthorizedOperation", exit = "refused", message = text }
+  denial.explain(failure, "ec2:RunInstances", decode)
+  local found = failure.denied
+  if found.action and (found.by or "identity-based policy") == "identity-based policy" then
+    found.by, failure.hint = "role of AWS", WHOSE
+  end
+  failure.action = found.action
+  return failure
 end
 
 function MAKE.template(text)
@@ -98,13 +109,16 @@ function MAKE.other(text)
   return { code = "RTL-PLAN-017", message = text }
 end
 
---- The error for such a text. err.class is its class; for no capacity err.replan is true and
+local function nothing() end
+
+--- The error for such a text. `decode` gives the text of an encoded authorization message, or nil
+-- (default: never). err.class is its class; for no capacity err.replan is true and
 -- err.zones has what EC2 offers instead; for a quota err.limit.
-function M.explain(text, doing)
+function M.explain(text, doing, decode)
   local class = M.class(text)
-  local fields = MAKE[class](text)
+  local fields = MAKE[class](text, decode or nothing)
   fields.class, fields.doing = class, doing
-  return err.new(fields)
+  return err.is(fields) and fields or err.new(fields)
 end
 
 return M

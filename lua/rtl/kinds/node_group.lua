@@ -186,8 +186,16 @@ local function mismatch(ctx, res, f, failure)
     message = ("placement group %s and the reservation do not match"):format(group) })
 end
 
+-- Why EC2 refused a launch, if the caller may read it.
+local function decoder(ctx)
+  return function (text)
+    local answer = ctx:aws("sts"):decode_authorization_message { EncodedMessage = text }
+    return answer and answer.DecodedMessage
+  end
+end
+
 local function launch_error(ctx, res, f, text)
-  local failure = launch_failure.explain(text, res.key)
+  local failure = launch_failure.explain(text, res.key, decoder(ctx))
   failure.zone_id = f.zone_id
   local row = instances.find(f.instance_type)
   if failure.class == "quota" and row then
