@@ -5,6 +5,7 @@
 -- Run it again and it goes on where it stopped; nothing that stands is made twice.
 --
 --   rtl recipes/deploy.lua --plan               what would be made, what it costs; changes nothing
+--   rtl recipes/deploy.lua --policy             the least IAM policy for it and for its teardown
 --   rtl recipes/deploy.lua                      asks once, then makes it
 --   rtl recipes/deploy.lua --down-after 4h      and AWS ends what bills, with the laptop shut
 --   rtl recipes/deploy.lua --only job --again   another job, on what stands
