@@ -402,6 +402,15 @@ describe("the choice of a zone", function ()
     assert.equal("RTL-CAP-004", failure.code)
   end)
 
+  it("goes first where EC2 says that there is some", function ()
+    local all = { ["ec2:describe_instance_type_offerings"] = offerings("use2-az1", "use2-az2",
+      "use2-az3") }
+    local note = { zone = "use2-az1", at = "2025-12-01T08:00:00Z", run = "run-1" }
+    assert.equal("use2-az2", choose(all, {}, { note }).gpu.zone_id)
+    note.zones = { "us-east-2c" }
+    assert.equal("use2-az3", choose(all, {}, { note }).gpu.zone_id)
+  end)
+
   it("stays where the GPU group stands", function ()
     local choice = choose {
       ["ec2:describe_subnets"] = { { SubnetId = "s-1", AvailabilityZoneId = "use2-az2",

@@ -2,8 +2,10 @@
 -- answer. K… are our numbers of the reports. What stands in another spec is named at the end.
 
 local addons_active = require "rtl.kinds.addons_active"
+local denials = require "rtl.recipe.failure"
 local eks_addon = require "rtl.kinds.eks_addon"
 local eks_cluster = require "rtl.kinds.eks_cluster"
+local fs = require "rtl.fs"
 local graph = require "rtl.plan.graph"
 local crypto = require "rtl.native.crypto"
 local launch_failure = require "rtl.kinds.launch_failure"
@@ -142,6 +144,40 @@ describe("a report about capacity", function ()
   end)
 end)
 
+describe("a text of a launch that failed", function ()
+  local TEXTS = {
+    { "InsufficientInstanceCapacity - There is no Spot capacity available that matches your "
+      .. "request.", "capacity", true },
+    { "Your requested instance type (p4d.24xlarge) is not supported in your requested Availability "
+      .. "Zone (us-east-1e). Please retry your request by not specifying an Availability Zone or "
+      .. "choosing us-east-1a, us-east-1b.", "capacity", true },
+    { "VcpuLimitExceeded - You have requested more vCPU capacity than your current vCPU limit of "
+      .. "64 allows for the instance bucket", "quota" },
+    { "ReservationCapacityExceeded - The requested reservation does not have sufficient compatible "
+      .. "and available capacity for this request.", "reservation" },
+    { "InsufficientFreeAddressesInSubnet - There are not enough free addresses in subnet",
+      "addresses" },
+    { "You are not authorized to perform this operation. User: arn:aws:sts::1:assumed-role/x is "
+      .. "not authorized to perform: ec2:RunInstances", "permission" },
+    { "AttachmentLimitExceeded - Device index 2 exceeds what network card 2 allows", "template" },
+    { "Instance became unhealthy while waiting for instance to be in InService state. Termination "
+      .. "Reason: Client.InternalError: Client error on launch", "key" },
+    { "the moon is in the wrong phase", "other" },
+  }
+
+  for _, row in ipairs(TEXTS) do
+    it(("means %s: %s"):format(row[2], row[1]:sub(1, 40)), function ()
+      local failure = launch_failure.explain(row[1], "node_group/gpu")
+      assert.equal(row[2], failure.class)
+      assert.equal(row[3], failure.replan)
+      assert.matches(row[1], failure.message, 1, true)
+      local area = failure.code:match("^RTL%-(%u+)%-")
+      local page = area and require("rtl.codes." .. area:lower())[failure.code]
+      assert.is_truthy(failure.hint or page and page.next or denials.denied(failure))
+    end)
+  end
+end)
+
 describe("a report about a control plane or its nodes", function ()
   local restore
   before_each(function () restore = toy.virtual_clock() end)
@@ -172,7 +208,7 @@ describe("a report about a control plane or its nodes", function ()
     assert.is_true(calls.count > 5 and calls.count < 30)
   end)
 
-  it("K023: a node with an image that expects a nodeadm config, long before EKS gives up",
+  it("W18, K023: a node with an image that expects a nodeadm config, long before EKS gives up",
     function ()
       local failure = wait_for_group({ status = "CREATING" }, {
         ["ec2:describe_instances"] = { { Instances = { { InstanceId = "i-01" } } } },
@@ -318,5 +354,73 @@ describe("a report about deletion", function ()
     assert.matches("rayclusters.ray.io has 1 resource", failure.message, 1, true)
     assert.matches("ray.io/gcs-ft-redis-cleanup-finalizer", failure.message, 1, true)
     assert.is_nil(failure.message:find("all deleted", 1, true))
+  end)
+end)
+
+-- Reports, and wishes of others (W…), that stand in another spec: its file and the test's name.
+local ELSEWHERE = {
+  K001 = { "unit/kinds_spec", "refuses to go on when EC2 kept it without the reservation" },
+  K002 = { "unit/kinds_spec", "has all three of a capacity block: type, market and reservation" },
+  K003 = { "cli/capacity_spec", "takes a reservation that was given: its zone wins" },
+  K004 = { "unit/kinds_spec", "does not blame the zone when reservation and placement group do" },
+  K005 = { "unit/kinds_spec", "gives card 0 device 0 and device 1 of each further card" },
+  K006 = { "contract/launch_templates_spec", "have one interface a card: card 0 device 0" },
+  K007 = { "unit/given_network_spec", "is refused where the nodes would never join" },
+  K008 = { "unit/given_network_spec", "is refused where a node with several interfaces" },
+  K009 = { "unit/kinds_spec", "needs a rule to itself, both ways; 0.0.0.0/0 does not count" },
+  K010 = { "unit/deploy_spec", "gives GPU nodes the EFA group beside the cluster's" },
+  K011 = { "unit/nccl_spec", '"K011"' },
+  K012 = { "unit/kinds_spec", "adds what is missing, one rule a call, and revokes nothing" },
+  K013 = { "unit/capacity_spec", "refuses a wanted zone that can't be used" },
+  K014 = { "unit/capacity_spec", "ranks by what is offered, whatever the order of the answer" },
+  K017 = { "cli/rehearsal_spec", "ends with 5 before anything is made, naming the quota" },
+  K019 = { "unit/capacity_spec", "shows a Capacity Block that is on sale" },
+  K027 = { "fault/strays_spec", "removes a network without a ledger, of which no cluster was" },
+  K028 = { "fault/strays_spec", "that looks into another region says where" },
+  K030 = { "fault/strays_spec", "removes an interface that the CNI left" },
+  K031 = { "fault/strays_spec", "says id and price of what can't be removed, and ends with 6" },
+  K032 = { "fault/strays_spec", "says id and price of a gateway and its address that stay" },
+  K033 = { "fault/strays_spec", "a log group that comes late, if all data is to go" },
+  W01 = { "cli/capacity_spec", "is one ranked table of many regions" },
+  W02 = { "cli/capacity_spec", "names the quota that is missing and what to ask for" },
+  W03 = { "cli/capacity_spec", "tells programs the same in a shape that stays" },
+  W04 = { "cli/capacity_spec", "runs a deployment in a Capacity Block that was bought" },
+  W05 = { "unit/capacity_spec", "puts a zone with a fitting reservation first" },
+  W06 = { "unit/capacity_spec", "goes first where EC2 says that there is some" },
+  W07 = { "unit/capacity_spec", "skips the zones that EKS refuses" },
+  W08 = { "unit/capacity_spec", "names quota and need when there is none" },
+  W09 = { "unit/plan_spec", "creates everything, then plans nothing to do" },
+  W10 = { "cli/rehearsal_spec", "is left as it is, empty or standing" },
+  W11 = { "fault/death_spec", "in a deploy goes on to the same cloud and verdict" },
+  W12 = { "fault/strays_spec", "removes two groups of the cluster that name each other" },
+  W13 = { "fault/strays_spec", "keeps a claim's volume and says its price" },
+  W15 = { "unit/kinds_spec", "targets a reservation group, and a placement group when asked" },
+  W16 = { "fault/given_spec", "leaves nothing in a given cluster, and its add-ons alone" },
+  W17 = { "cli/plan_out_spec", "tells each request and each object that the deploy then sends" },
+  W39 = { "unit/lease_spec", "is made before anything that bills, and ends all of it" },
+}
+
+-- W14 asks for EFA rules in a group of the user's: rtl puts a group of its own beside it instead.
+local NOT_OURS = { W14 = true }
+
+describe("every report", function ()
+  local own = assert(fs.read "test/unit/cases_aws_spec.lua"):match "^(.*)\nlocal ELSEWHERE"
+
+  local function check(id)
+    if NOT_OURS[id] then return end
+    local place = ELSEWHERE[id]
+    if not place then
+      assert.is_truthy(own:find('it%("[KW%d, ]*' .. id), id .. " is no test")
+    else
+      local text = assert(fs.read(("test/%s.lua"):format(place[1])))
+      assert.is_truthy(text:find(place[2], 1, true), ("%s: %s has no '%s'"):format(id, place[1],
+        place[2]))
+    end
+  end
+
+  it("of these areas is a test", function ()
+    for i = 1, 35 do check(("K%03d"):format(i)) end
+    for i = 1, 18 do check(("W%02d"):format(i)) end
+    check "W39"
   end)
 end)

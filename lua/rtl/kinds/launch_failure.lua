@@ -21,10 +21,11 @@ local CLASSES = {
   { "AccessDenied", "permission" }, { "explicit deny", "permission" },
   { "AttachmentLimitExceeded", "template" }, { "InvalidParameter", "template" },
   { "network card", "template" }, { "InvalidSecurityGroup", "template" },
+  { "Client.InternalError", "key" }, { "Client.InvalidKMSKey", "key" },
 }
 
---- The class of a text: "capacity", "quota", "reservation", "addresses", "permission", "template"
--- or "other".
+--- The class of a text: "capacity", "quota", "reservation", "addresses", "permission", "template",
+-- "key" or "other".
 function M.class(text)
   local folded = text:lower()
   for _, row in ipairs(CLASSES) do
@@ -78,11 +79,13 @@ function MAKE.quota(text)
 end
 
 function MAKE.reservation(text)
-  return { code = "RTL-CAP-005", message = "the reservation has too few free: " .. text }
+  return { code = "RTL-CAP-005", message = "the reservation has too few free: " .. text,
+    hint = "See what else runs in it, or ask for fewer nodes" }
 end
 
 function MAKE.addresses(text)
-  return { code = "RTL-PLAN-017", message = "the subnet has too few free addresses: " .. text }
+  return { code = "RTL-PLAN-017", message = "the subnet has too few free addresses: " .. text,
+    hint = "Give a network with larger subnets, or free addresses in this one" }
 end
 
 -- Launches are made by a role of AWS, which has the rights for them: what stands against it is not
@@ -102,7 +105,16 @@ function MAKE.permission(text, decode)
 end
 
 function MAKE.template(text)
-  return { code = "RTL-PLAN-017", message = "the launch template is refused: " .. text }
+  return { code = "RTL-PLAN-017", message = "the launch template is refused: " .. text,
+    hint = "rtl recipes/deploy.lua --plan --out DIR writes it, to be read beside the message" }
+end
+
+-- EC2's own words for a disk whose key Auto Scaling may not use: the account's default EBS key is
+-- one of its own then.
+function MAKE.key(text)
+  return { code = "RTL-PLAN-017", message = "the disk's encryption key can't be used: " .. text,
+    hint = "Let AWSServiceRoleForAutoScaling use the account's EBS key (key policy and grant), or "
+      .. "make aws/ebs the default key again" }
 end
 
 function MAKE.other(text)
