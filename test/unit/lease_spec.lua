@@ -233,6 +233,15 @@ describe("a lease", function ()
     end)
   end)
 
+  it("ends within a year, whatever it may cost", function ()
+    in_world("calm", function (world, play)
+      assert.equal("done", (play("deploy", { max_cost = "1000000" })))
+      local schedule = world.aws.regions["us-east-2"].schedules:get(
+        "ray-train-lease/node_group-system")
+      assert.is_true(math.abs(schedule.StartDate - world:now() - 365 * 86400) < 3600)
+    end)
+  end)
+
   it("refuses what ends before it begins", function ()
     in_world("calm", function (world, play)
       local exit, _, failure = play("deploy", { max_cost = "2" })

@@ -20,7 +20,8 @@ local value = require "rtl.recipe.value"
 
 local M = {}
 
-local SHORTEST = 600  -- s; less would end things before they are made
+local SHORTEST = 600          -- s; less would end things before they are made
+local LONGEST = 365 * 86400   -- s; a large --max-cost would end in another century
 local LONGEST_NAME = 64
 
 -- What the settings ask for, as text; nil when they ask for nothing.
@@ -105,7 +106,7 @@ local function time_of_cost(run, things, now)
   end
   local spent, to_pay = spent_of(run, rate)
   local left = run.settings.max_cost - spent - to_pay - tail_of(run, things)
-  local seconds = rate.hourly > 0 and left / rate.hourly * 3600 or math.huge
+  local seconds = rate.hourly > 0 and math.min(left / rate.hourly * 3600, LONGEST) or LONGEST
   if seconds < SHORTEST then
     run:fail { code = "RTL-LEASE-002", exit = "usage",
       message = ("--max-cost %.2f is spent in %s, at %s/h, with %s spent already and %s to be paid "
