@@ -67,7 +67,7 @@ local function everything()
     launch_template_id = t.id, launch_template_version = t.version, after = held })
   return plan.policy.documents(g, plan.context.new { deployment = "ray-train",
     region = "us-east-2", account = "123456789012", partition = "aws" },
-    { kinds = require "rtl.kinds", purge = true,
+    { forms = require "rtl.kinds.iam_forms", kinds = require "rtl.kinds", purge = true,
       more = { require("rtl.kinds.capacity").actions } })
 end
 

@@ -1,5 +1,6 @@
 -- How a policy is put together from what kinds say of themselves, with kinds of our own.
 
+local iam_forms = require "rtl.kinds.iam_forms"
 local kind = require "rtl.plan.kind"
 local plan = require "rtl.plan"
 
@@ -22,7 +23,7 @@ local function statements(declare, options)
   local g = plan.graph.new()
   declare(g)
   options = options or {}
-  options.kinds = options.kinds or {}
+  options.kinds, options.forms = options.kinds or {}, iam_forms
   local list = {}
   for _, document in ipairs(plan.policy.documents(g, context(), options)) do
     for _, statement in ipairs(document.Statement) do
@@ -129,7 +130,7 @@ describe("plan.policy", function ()
     for i = 1, count do actions[i] = { ("x:Do%d"):format(i), on = ("thing/%d"):format(i) } end
     local g = plan.graph.new()
     g:declare(made("box", actions) "a" {})
-    local documents = plan.policy.documents(g, context(), { kinds = {} })
+    local documents = plan.policy.documents(g, context(), { kinds = {}, forms = iam_forms })
     assert(#documents > 1)
     local seen, total = {}, 0
     for _, document in ipairs(documents) do

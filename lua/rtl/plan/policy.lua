@@ -93,21 +93,17 @@ local function list_of(value)
   return type(value) == "table" and value or { value }
 end
 
--- Services whose resources belong to no region.
-local GLOBAL = { iam = true }
-
-local function whole_arn(service, template)
+local function whole_arn(forms, service, template)
   if template == "*" or template:match("^arn:") or template:match("^{[%w_]+}$") then
     return template
   end
-  return ("arn:{partition}:%s:%s:{account}:%s"):format(service,
-    GLOBAL[service] and "" or "{region}", template)
+  return (forms.global[service] and forms.global_arn or forms.arn):format(service) .. template
 end
 
-local function arns(service, templates, values, any)
+local function arns(forms, service, templates, values, any)
   local list = {}
   for _, template in ipairs(list_of(templates)) do
-    local texts = expand(whole_arn(service, template), values, any)
+    local texts = expand(whole_arn(forms, service, template), values, any)
     table.move(texts, 1, #texts, #list + 1, list)
   end
   return list
@@ -115,8 +111,8 @@ end
 
 -- ---- statements ----
 
-local function copy_conditions(when, values)
-  local conditions = {}
+-- Puts the conditions of `when` into `conditions`, as far as their names have values.
+local function add_conditions(conditions, when, values)
   for operator, pairs_of in keys.pairs(when or {}) do
     for key, wanted in keys.pairs(pairs_of) do
       local names, texts = expand(key, values), {}
@@ -134,69 +130,59 @@ local function copy_conditions(when, values)
   return conditions
 end
 
-local function with_tag(conditions, which, deployment)
-  local copy = { StringEquals = {} }
-  for operator, pairs_of in pairs(conditions) do
-    copy[operator] = copy[operator] or {}
-    for key, value in pairs(pairs_of) do copy[operator][key] = value end
-  end
-  copy.StringEquals[("aws:%sTag/rtl:deployment"):format(which)] = deployment
-  return copy
-end
-
 local function put(list, class, actions, resources, conditions)
   if #resources == 0 then return end
   list[#list + 1] = { class = class, actions = actions, resources = resources,
     conditions = conditions, optional = actions.optional }
 end
 
--- Tagging what is made is an action of its own in EC2, which knows for which call it is done.
-local function tag_on_create(actions, resources)
+-- Where tags in a create are a right of their own, which says for which call.
+local function put_tagging(list, how, actions, resources)
   local names = array {}
-  for _, action in ipairs(actions) do
-    names[#names + 1] = action:match("^ec2:(.*)$")
-  end
-  if #names == 0 then return nil end
-  return { class = "Tag", actions = { "ec2:CreateTags" }, resources = resources,
-    conditions = { StringEquals = { ["ec2:CreateAction"] = names } } }
+  for i, action in ipairs(actions) do names[i] = action:match(":(.*)$") end
+  list[#list + 1] = { class = "Tag", how = how, actions = { how.action }, resources = resources,
+    conditions = { [how.operator] = { [how.key] = names } } }
 end
 
 -- What a `uses` template allows: the things that were given by id, else those that are ours.
-local function put_used(list, entry, service, values, conditions, deployment)
+local function put_used(list, forms, entry, service, values)
   for _, template in ipairs(list_of(entry.uses)) do
-    local given = arns(service, template, values)
+    local given = arns(forms, service, template, values)
+    local conditions = add_conditions({}, entry.when, values)
     if #given > 0 then
       put(list, "Given", entry, given, conditions)
     else
-      put(list, "Ours", entry, arns(service, template, values, true),
-        with_tag(conditions, "Resource", deployment))
+      put(list, "Ours", entry, arns(forms, service, template, values, true),
+        add_conditions(conditions, forms.ours, values))
     end
   end
 end
 
 -- Where `on` is: with any value for what is not known, if `loose`.
-local function places_of(entry, service, values, loose)
+local function places_of(forms, entry, service, values, loose)
   local list = {}
   for _, template in ipairs(list_of(entry.on)) do
     local any = loose and not template:match("^{[%w_]+}$")
-    local found = arns(service, template, values, any)
+    local found = arns(forms, service, template, values, any)
     table.move(found, 1, #found, #list + 1, list)
   end
   return list
 end
 
-local function add_entry(list, entry, values, deployment, loose)
+local function add_entry(list, forms, entry, values, loose)
   local service = entry[1]:match("^([%w-]+):")
-  local conditions = copy_conditions(entry.when, values)
-  local made = arns(service, entry.new, values, true)
-  put(list, "New", entry, made, with_tag(conditions, "Request", deployment))
-  if service == "ec2" and #made > 0 then list[#list + 1] = tag_on_create(entry, made) end
-  put(list, "Ours", entry, arns(service, entry.ours, values, true),
-    with_tag(conditions, "Resource", deployment))
-  put_used(list, entry, service, values, conditions, deployment)
+  local function conditions(more)
+    return add_conditions(add_conditions({}, entry.when, values), more, values)
+  end
+  local made = arns(forms, service, entry.new, values, true)
+  put(list, "New", entry, made, conditions(forms.new))
+  local how = forms.tagging[service]
+  if how and #made > 0 then put_tagging(list, how, entry, made) end
+  put(list, "Ours", entry, arns(forms, service, entry.ours, values, true), conditions(forms.ours))
+  put_used(list, forms, entry, service, values)
   local reads = M.reads(entry[1])
   put(list, reads and "Read" or "Named", entry,
-    places_of(entry, service, values, loose and reads), conditions)
+    places_of(forms, entry, service, values, loose and reads), conditions())
 end
 
 local function entry_of(action)
@@ -254,18 +240,23 @@ local function service_of(statement) return statement.actions[1]:match("^[%w-]+"
 
 -- Tags for what is made: the calls differ, the right is one.
 local function merge_tags(list)
-  local rest, resources, calls = {}, {}, {}
+  local rest, by_action = {}, {}
   for _, statement in ipairs(list) do
-    if statement.class == "Tag" then
-      resources = union(resources, statement.resources)
-      calls = union(calls, list_of(statement.conditions.StringEquals["ec2:CreateAction"]))
+    local how = statement.how
+    local into = how and by_action[how.action]
+    if into then
+      local calls, more = into.conditions[how.operator], statement.conditions[how.operator]
+      into.resources = union(into.resources, statement.resources)
+      calls[how.key] = array(union(calls[how.key], more[how.key]))
+    elseif how then
+      into = { class = statement.class, actions = statement.actions, how = how,
+        resources = statement.resources,
+        conditions = { [how.operator] = { [how.key] =
+          statement.conditions[how.operator][how.key] } } }
+      by_action[how.action], rest[#rest + 1] = into, into
     else
       rest[#rest + 1] = statement
     end
-  end
-  if #calls > 0 then
-    put(rest, "Tag", { "ec2:CreateTags" }, resources,
-      { StringEquals = { ["ec2:CreateAction"] = array(calls) } })
   end
   return rest
 end
@@ -375,20 +366,20 @@ function M.statements(g, ctx, options)
     for _, action in ipairs(kind.actions or {}) do
       local entry = entry_of(action)
       if wants(entry) then
-        add_entry(list, entry, values, ctx.deployment, #resources == 0)
+        add_entry(list, options.forms, entry, values, #resources == 0)
       end
     end
   end
   for _, actions in ipairs(options.more or {}) do
-    for _, action in ipairs(actions) do add_entry(list, entry_of(action), base, ctx.deployment) end
+    for _, action in ipairs(actions) do add_entry(list, options.forms, entry_of(action), base) end
   end
   return list
 end
 
 --- The policy for the resources of graph `g`: array of documents (one, unless IAM's limit wants
--- more: then all of them together). options: kinds (all of them: a teardown looks for each),
--- regions (default: the context's), purge (data is removed, too), more (array of arrays of actions:
--- what steps and the run itself call).
+-- more: then all of them together). options: forms (how IAM says it: rtl.kinds.iam_forms), kinds
+-- (all of them: a teardown looks for each), regions (default: the context's), purge (data is
+-- removed, too), more (array of arrays of actions: what steps and the run itself call).
 function M.documents(g, ctx, options)
   return documents_of(sort(simplify(M.statements(g, ctx, options))))
 end

@@ -3,6 +3,7 @@
 local array = require "rtl.array"
 local err = require "rtl.err"
 local foresight = require "rtl.kinds.foresight"
+local iam_forms = require "rtl.kinds.iam_forms"
 local json = require "rtl.native.json"
 local plan = require "rtl.plan"
 local settings = require "rtl.recipe.settings"
@@ -21,8 +22,8 @@ local function more_actions(run)
 end
 
 local function options_of(run)
-  return { kinds = run:all_kinds(), regions = run.settings.region, purge = run.settings.purge,
-    more = more_actions(run) }
+  return { forms = iam_forms, kinds = run:all_kinds(), regions = run.settings.region,
+    purge = run.settings.purge, more = more_actions(run) }
 end
 
 --- The documents for the resources that the run's steps declared: array, as rtl.plan.policy makes
