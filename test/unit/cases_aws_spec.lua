@@ -114,6 +114,23 @@ describe("a report about capacity", function ()
     assert.equal("Ask for L-417A185B: 192 vCPU are needed", failure.hint)
   end)
 
+  it("a failed launch of no known kind is tried again by Auto Scaling, and final the second time",
+    function ()
+      local activities = { { StatusCode = "Failed", StatusMessage = "the moon is wrong" } }
+      local looks = 0
+      local failure = wait_for_group({ status = "CREATING",
+        resources = { autoScalingGroups = { { name = "asg" } } } }, {
+        ["ec2:describe_launch_template_versions"] = {},
+        ["autoscaling:describe_scaling_activities"] = function ()
+          looks = looks + 1
+          if looks == 3 then activities[2] = activities[1] end
+          return { Activities = activities }
+        end })
+      assert.equal("RTL-PLAN-017", failure.code)
+      assert.equal("the moon is wrong", failure.message)
+      assert.equal(3, looks)
+    end)
+
   it("K020, K021: the wanted zone and those that can be had, in three wordings", function ()
     local wordings = {
       { "We currently do not have sufficient g6.xlarge capacity in the Availability Zone you "
@@ -323,6 +340,37 @@ describe("a report about deletion", function ()
     assert.is_truthy(task.run(security_group.delete, ctx, { key = "security_group/efa",
       kind = security_group, kind_name = "security_group", id = "sg-1", outputs = {} }))
     assert.equal(3, calls.count)
+  end)
+
+  it("K012: a rule of others that names a group of ours stays, and is named", function ()
+    local function group(id, name, tags)
+      return { GroupId = id, GroupName = name, Tags = tags, IpPermissionsEgress = {},
+        IpPermissions = { { IpProtocol = "-1", UserIdGroupPairs = { { GroupId = "sg-1" } } } } }
+    end
+    local groups = { group("sg-1", "efa", { { Key = "rtl:deployment", Value = "toy" } }),
+      group("sg-2", "k8s-elb", { { Key = "kubernetes.io/cluster/toy", Value = "owned" } }),
+      group("sg-3", "database", {}) }
+    local revoked, deleted = {}, 0
+    local ctx = scripted_aws.context {
+      ["ec2:describe_security_groups"] = function (params)
+        return params.Filters[1].Name == "ip-permission.group-id" and groups or {}
+      end,
+      ["ec2:revoke_security_group_ingress"] = function (params)
+        revoked[#revoked + 1] = params.GroupId
+        return { Return = true }
+      end,
+      ["ec2:delete_security_group"] = function () deleted = deleted + 1 return {} end,
+    }
+    local item = { key = "security_group/efa", kind = security_group, id = "sg-1", outputs = {},
+      kind_name = "security_group" }
+    local gone, failure = task.run(security_group.delete, ctx, item)
+    assert.is_nil(gone)
+    assert.equal("RTL-PLAN-016", failure.code)
+    assert.matches("still named by ingress rule of sg-3 (database)", failure.message, 1, true)
+    assert.same({ { "sg-1", "sg-2" }, 0 }, { revoked, deleted })
+    groups[3] = nil
+    assert.is_truthy(task.run(security_group.delete, ctx, item))
+    assert.equal(1, deleted)
   end)
 
   it("K034: what is not there is deleted", function ()

@@ -149,21 +149,23 @@ local function create(ctx, res, f, token)
   return live_of(answer.nodegroup)
 end
 
--- The newest failed activity that says why instances do not start. EKS itself tells it 20 minutes
--- later, if at all.
+-- The newest failed activity that says why instances do not start, and how many failed since the
+-- last success. EKS itself tells it 20 minutes later, if at all.
 local function failed_activity(ctx, asg)
   local list, failure = ctx:aws("autoscaling"):call("describe_scaling_activities",
     { AutoScalingGroupName = asg, MaxRecords = 20 })
   if not list then
-    if failure.code == "ValidationError" then return nil end
-    return nil, failure
+    if failure.code == "ValidationError" then return nil, 0 end
+    return nil, 0, failure
   end
+  local text, count = nil, 0
   for _, activity in ipairs(list.Activities or {}) do
-    if activity.StatusCode == "Successful" then return nil end
+    if activity.StatusCode == "Successful" then break end
     if activity.StatusCode == "Failed" and activity.StatusMessage then
-      return activity.StatusMessage
+      text, count = text or activity.StatusMessage, count + 1
     end
   end
+  return text, count
 end
 
 -- A reservation is only used by launches into its own placement group: both set and no capacity is
@@ -214,13 +216,19 @@ local function telling(group)
   return issues[1]
 end
 
+-- Auto Scaling tries every launch again: what has no name of ours may have passed by then.
+local function is_final(text, count)
+  return launch_failure.class(text) ~= "other" or count > 1
+end
+
 -- What is wrong with a group that is not ACTIVE: an error, or nil and a text to show.
 local function trouble(ctx, res, f, group)
   local live = live_of(group)
   if live.asg then
-    local text, failure = failed_activity(ctx, live.asg)
+    local text, count, failure = failed_activity(ctx, live.asg)
     if failure then return failure end
-    if text then return launch_error(ctx, res, f, text) end
+    if text and is_final(text, count) then return launch_error(ctx, res, f, text) end
+    if text then return nil, "Auto Scaling tries again: " .. text end
   end
   local text, issue, joins_not = eks.issues(group), telling(group)
   if joins_not then return node_join.explain(ctx, res, group, issue) end

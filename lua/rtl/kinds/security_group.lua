@@ -4,6 +4,7 @@
 --   a rule with 0.0.0.0/0 does not let EFA through.
 -- ingress, egress = { { cidr = "10.0.0.0/8", protocol = "tcp", from = 443, to = 443 } }
 
+local err = require "rtl.err"
 local errors = require "rtl.aws.errors"
 local keys = require "rtl.keys"
 local kind = require "rtl.plan.kind"
@@ -153,34 +154,70 @@ local function wait(ctx, res, f, live)
   end)
 end
 
--- Rules in other groups that name this one block its deletion.
-local function revoke_references(ctx, id)
-  for _, side in ipairs { "ingress", "egress" } do
-    local filters = { support.filter(side == "ingress" and "ip-permission.group-id"
-      or "egress.ip-permission.group-id", id) }
-    local list, failure = support.list(ctx, SPEC, filters)
-    if not list then return nil, failure end
-    for _, group in ipairs(list) do
-      local rules = {}
-      for _, have in ipairs(group[SIDES[side]] or {}) do
-        if names_group(have, id) then
-          rules[#rules + 1] = { IpProtocol = have.IpProtocol, FromPort = have.FromPort,
-            ToPort = have.ToPort, UserIdGroupPairs = { { GroupId = id } } }
-        end
-      end
-      local gone, refused = true, nil
-      if rules[1] then
-        gone, refused = ctx:aws("ec2"):call("revoke_security_group_" .. side,
-          { GroupId = group.GroupId, IpPermissions = rules })
-      end
-      if not gone and not errors.not_found(refused) then return nil, refused end
+-- The name of the cluster for which Kubernetes, EKS or a load balancer controller made a group.
+local function cluster_of(group)
+  local tags = support.tags_of(group.Tags)
+  for key in keys.pairs(tags) do
+    local name = key:match("^kubernetes%.io/cluster/(.+)$")
+    if name then return name end
+  end
+  return tags["aws:eks:cluster-name"] or tags["elbv2.k8s.aws/cluster"]
+end
+
+-- Whether rtl, or a cluster in which it works, made a group.
+local function is_of(ctx, group)
+  local cluster = cluster_of(group)
+  return support.is_ours(ctx, support.tags_of(group.Tags))
+    or cluster ~= nil and (cluster == ctx.deployment or cluster == ctx.given_cluster)
+end
+
+-- The rules of a group's side that name another one, as a revoke takes them.
+local function rules_naming(group, side, id)
+  local rules = {}
+  for _, have in ipairs(group[SIDES[side]] or {}) do
+    if names_group(have, id) then
+      rules[#rules + 1] = { IpProtocol = have.IpProtocol, FromPort = have.FromPort,
+        ToPort = have.ToPort, UserIdGroupPairs = { { GroupId = id } } }
     end
   end
+  return rules
+end
+
+local function revoke(ctx, side, group, id)
+  local rules = rules_naming(group, side, id)
+  if not rules[1] then return true end
+  local gone, refused = ctx:aws("ec2"):call("revoke_security_group_" .. side,
+    { GroupId = group.GroupId, IpPermissions = rules })
+  if not gone and not errors.not_found(refused) then return nil, refused end
   return true
 end
 
+-- Rules in other groups that name this one block its deletion. Those in groups of ours go; those of
+-- others stay, and are what is in the way.
+local function revoke_references(ctx, item)
+  local strangers = {}
+  for _, side in ipairs { "ingress", "egress" } do
+    local filters = { support.filter(side == "ingress" and "ip-permission.group-id"
+      or "egress.ip-permission.group-id", item.id) }
+    local list, failure = support.list(ctx, SPEC, filters)
+    if not list then return nil, failure end
+    for _, group in ipairs(list) do
+      if group.GroupId == item.id or is_of(ctx, group) then
+        local done, refused = revoke(ctx, side, group, item.id)
+        if not done then return nil, refused end
+      else
+        strangers[#strangers + 1] = ("%s rule of %s (%s)"):format(side, group.GroupId,
+          group.GroupName or "")
+      end
+    end
+  end
+  if not strangers[1] then return true end
+  return err.fail { code = "RTL-PLAN-016", doing = item.key,
+    message = "still named by " .. table.concat(strangers, ", ") .. ", which rtl did not make" }
+end
+
 local function delete(ctx, item)
-  local done, failure = revoke_references(ctx, item.id)
+  local done, failure = revoke_references(ctx, item)
   if not done then return nil, failure end
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_security_group { GroupId = item.id }
@@ -190,16 +227,6 @@ end
 
 local function find(ctx)
   return support.find(ctx, SPEC, function (item) return { vpc_id = item.VpcId } end)
-end
-
--- The name of the cluster for which Kubernetes, EKS or a load balancer controller made a group.
-local function cluster_of(group)
-  local tags = support.tags_of(group.Tags)
-  for key in keys.pairs(tags) do
-    local name = key:match("^kubernetes%.io/cluster/(.+)$")
-    if name then return name end
-  end
-  return tags["aws:eks:cluster-name"] or tags["elbv2.k8s.aws/cluster"]
 end
 
 -- Groups that were made for a cluster of ours inside a VPC of ours, and left: k8s-*, the cluster's
