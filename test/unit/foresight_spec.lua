@@ -112,6 +112,22 @@ describe("kinds.foresight", function ()
     assert.same({ {}, {} }, { found, asked })
   end)
 
+  it("goes on where IAM does not take one of the questions", function ()
+    local asked = {}
+    local ctx = context(deny "x:DropBox", asked)
+    local all = ctx:aws().all
+    ctx:aws().all = function (iam, op, params)
+      if params.ActionNames[1] == "x:Odd" then
+        return err.fail { code = "InvalidInput", message = "no such combination" }
+      end
+      return all(iam, op, params)
+    end
+    local found = task.run(foresight.lacking, ctx, ROLE, { statement({ "x:GetBox" }, { "*" }),
+      statement({ "x:Odd" }, { BOX }, { StringEquals = { k = "v" } }),
+      statement({ "x:DropBox" }, { BOX }) })
+    assert.same({ "x:DropBox" }, { found[1].action })
+  end)
+
   it("is no obstacle where IAM can't be asked", function ()
     local ctx = { region = "r", aws = function ()
       return { get_role = function ()

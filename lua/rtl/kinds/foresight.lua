@@ -113,17 +113,27 @@ local function ask(ctx, principal, question)
     PolicySourceArn = principal, ActionNames = array(keys.sorted(question.actions)),
     ResourceArns = not question.anywhere and array(keys.sorted(question.resources)) or nil,
     ContextEntries = entries_of(question.conditions, question.region), MaxItems = 1000 })
-  if not results then error(failure, 0) end
+  if not results then return nil, failure end
   local denied = {}
   for _, result in ipairs(results) do add_denied(denied, question, result) end
   return denied
 end
 
-local function ask_all(ctx, principal, statements)
+-- The first answer tells whether the caller may ask at all; a later question that IAM does not
+-- take says nothing about the others.
+local function ask_all(ctx, principal, questions)
+  local first, failure = ask(ctx, principal, questions[1])
+  if not first then return nil, failure end
+  local rest = task.map(table.move(questions, 2, #questions, 1, {}), function (question)
+    return ask(ctx, principal, question) or {}
+  end, AT_ONCE)
+  return table.move(rest, 1, #rest, 2, { first })
+end
+
+-- Each action once, sorted.
+local function together(answers)
   local all, seen = {}, {}
-  for _, denied in ipairs(task.map(questions_of(ctx, statements), function (question)
-    return ask(ctx, principal, question)
-  end, AT_ONCE)) do
+  for _, denied in ipairs(answers) do
     for _, one in ipairs(denied) do
       if not seen[one.action] then all[#all + 1], seen[one.action] = one, true end
     end
@@ -133,24 +143,25 @@ local function ask_all(ctx, principal, statements)
 end
 
 -- Left out: what the plan does without, and EC2's tags, which the first create misses at once.
+local function needed(statements)
+  local list = {}
+  for _, statement in ipairs(statements) do
+    if not statement.optional and statement.class ~= "Tag" then list[#list + 1] = statement end
+  end
+  return list
+end
 
 --- The rights among `statements` (rtl.plan.policy.statements) that the caller with this ARN surely
 -- lacks: array of { action, resource, by (kind of policy), explicit }, each action once; or nil and
 -- why that can't be told, as a text.
 function M.lacking(ctx, arn, statements)
-  local needed = {}
-  for _, statement in ipairs(statements) do
-    local skipped = statement.optional or statement.class == "Tag"
-    if not skipped then needed[#needed + 1] = statement end
-  end
+  local questions = questions_of(ctx, needed(statements))
   local principal, why = principal_of(ctx, arn)
   if not principal then return nil, why end
-  local ok, denied, late = pcall(task.deadline, PATIENCE, ask_all, ctx, principal, needed)
-  if not ok then
-    if err.is(denied) then return nil, reason_of(denied) end
-    error(denied, 0)
-  end
-  return denied, late and reason_of(late)
+  if #questions == 0 then return {} end
+  local answers, failure = task.deadline(PATIENCE, ask_all, ctx, principal, questions)
+  if not answers then return nil, reason_of(failure) end
+  return together(answers)
 end
 
 return M
