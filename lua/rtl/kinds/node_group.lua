@@ -305,7 +305,7 @@ local function update(ctx, res, f, _, changes)
   return true
 end
 
-local function delete(ctx, item)
+local function delete_once(ctx, item)
   local cluster = item.outputs.cluster
   local done, failure = support.delete(ctx, item, function ()
     return ctx:aws("eks"):delete_nodegroup { clusterName = cluster, nodegroupName = item.id }
@@ -314,6 +314,18 @@ local function delete(ctx, item)
   return eks.wait_deleted(ctx, item, function ()
     return describe(ctx, cluster, item.id)
   end, { every = 15, limit = 3600 })
+end
+
+-- EKS gives a deletion up (DELETE_FAILED) for what often has gone a minute later, a security group
+-- in use say; meanwhile the machines bill.
+local DELETIONS = 3
+
+local function delete(ctx, item)
+  for try = 1, DELETIONS do
+    local done, failure = delete_once(ctx, item)
+    if done or failure.code ~= "RTL-PLAN-017" or try == DELETIONS then return done, failure end
+    ctx:waiting(item, failure.message .. ": once more")
+  end
 end
 
 local function hourly(ctx, instance_type, count)

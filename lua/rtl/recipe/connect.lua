@@ -76,11 +76,17 @@ local function not_yet(name, text)
 end
 
 -- The name of a new cluster's endpoint and its creator's access reach the world some time after it
--- is ACTIVE: what is refused for that is asked again, a while.
-local YOUNG, LOOK_EVERY, PATIENCE = 3600, 5, 600
+-- is ACTIVE, and its servers may restart: what is refused for that is asked again, a while.
+local YOUNG, LOOK_EVERY, PATIENCE, UNREACHED = 3600, 5, 600, 120
 
-local function passes_with_age(e)
+local function is_too_young(e)
   return e.code == "RTL-NET-001" or e.status == 401 or e.status == 403
+end
+
+-- Seconds for which a young cluster is asked again after such a failure.
+local function patience(failure)
+  if err.find(failure, is_too_young) then return PATIENCE end
+  return failure.retryable and UNREACHED or 0
 end
 
 local function await_answer(client, cluster)
@@ -89,9 +95,7 @@ local function await_answer(client, cluster)
   while true do
     local version, failure = client:version()
     if version then return true end
-    if not err.find(failure, passes_with_age) or clock.mono() - began > PATIENCE then
-      return nil, failure
-    end
+    if clock.mono() - began >= patience(failure) then return nil, failure end
     task.sleep(LOOK_EVERY)
   end
 end
