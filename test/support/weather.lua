@@ -176,7 +176,8 @@ local function copy_of(sky)
 end
 
 local function new_life(spec, settings)
-  return { spec = spec, settings = settings, ends = {}, codes = {}, errors = {}, calls = 0, until_us = math.huge }
+  return { spec = spec, settings = settings, ends = {}, codes = {}, errors = {}, calls = 0,
+    until_us = math.huge }
 end
 
 -- Plays in this process.
@@ -277,7 +278,8 @@ local function settings_of(seed)
   if seed % 8 == 2 then return { region = "us-east-2,us-west-2" } end
 end
 
---- Plays a seed. options: settings (name → text; by the seed), only (a scenario instead of the mix), calm processes (never killed).
+--- Plays a seed. options: settings (name → text; by the seed), only (a scenario instead of the mix;
+-- never killed).
 -- Returns the life: { spec, problem (text, or nil when all held), success (a deploy got through),
 -- ends, codes, errors, struck (kind → count), sky (kinds), virtual (s), most_calls, longest }.
 function M.play(seed, options)
