@@ -46,6 +46,10 @@ end
 local CHECKS = {
   { "type", function (i, f) return i.InstanceType, f.instance_type end },
   { "VPC", function (i, f) return i.VpcId, f.vpc_id end },
+  { "zone", function (i, f)
+    local placement = i.Placement or {}
+    return placement.AvailabilityZoneId or f.zone_id, f.zone_id -- older answers have the name only
+  end },
   { "subnet", function (i, f) return i.SubnetId, f.subnet_id end },
   { "EFA interfaces", function (i, f) return efa_count(i), wanted_efa(f) end },
 }
@@ -103,7 +107,8 @@ return kind.define {
   name = "gpu_instances",
   outputs = { "instance_ids" },
   fields = { cluster = "string", group = "string", count = "integer", instance_type = "string",
-    vpc_id = "string?", subnet_id = "string?", security_groups = "list?", efa = "integer?" },
+    vpc_id = "string?", zone_id = "string?", subnet_id = "string?", security_groups = "list?",
+    efa = "integer?" },
   within = { "cluster", "group" },
   reads_with = { "cluster", "group", "vpc_id", "subnet_id", "security_groups" },
   read = read,
