@@ -138,8 +138,11 @@ local function declare_cluster(run, network, first)
   local s = run.settings
   local cluster = control_plane(run, network, first)
   local addons = {}
+  -- What somebody installed into a given cluster by hand is not written over.
+  local kept = s.use_cluster ~= "" and "NONE" or nil
   for i, name in ipairs(s.addons) do
-    addons[i] = run:declare(eks_addon(name) { cluster = cluster.cluster_name })
+    addons[i] = run:declare(eks_addon(name) { cluster = cluster.cluster_name,
+      conflicts = kept })
   end
   for name, arn in keys.pairs(admins_by_name(s.admins)) do
     run:declare(access_entry(name) { cluster = cluster.cluster_name,
@@ -151,13 +154,29 @@ end
 
 -- ---- node groups ----
 
+-- The role of the nodes; none where all of them are given.
+local function node_role(run, first)
+  local s = run.settings
+  if s.use_system_group ~= "" and s.use_gpu_group ~= "" then return nil end
+  return run:declare(iam_role "node" { service = "ec2.amazonaws.com", policies = NODE_POLICIES,
+    boundary = or_nil(s.permissions_boundary), given = or_nil(s.node_role), after = first })
+end
+
 -- In a cluster of others the group's name says whose it is.
 local function group_name(run, name)
   return run.settings.use_cluster ~= "" and run.deployment .. "-" .. name or nil
 end
 
+-- What the rest of the recipe finds nodes by.
+local SYSTEM_LABELS = { role = "system" }
+local GPU_LABELS = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" }
+
 local function declare_system(run, cluster, role, network, needs)
   local s = run.settings
+  if s.use_system_group ~= "" then
+    return run:declare(node_group "system" { given = s.use_system_group,
+      cluster = cluster.cluster_name, labels = SYSTEM_LABELS, instance_type = s.system_type })
+  end
   local template = run:declare(launch_template "system" { instance_type = s.system_type,
     disk_gib = s.system_disk, security_groups = { cluster.security_group_id }, efa = 0,
     hop_limit = s.imds_hop_limit })
@@ -166,7 +185,7 @@ local function declare_system(run, cluster, role, network, needs)
     instance_type = s.system_type, count = s.system_count, disk_gib = s.system_disk,
     nat_zone = network.nat_zone,
     ami_type = "AL2023_x86_64_STANDARD",
-    labels = { role = "system" }, group_name = group_name(run, "system"),
+    labels = SYSTEM_LABELS, group_name = group_name(run, "system"),
     launch_template_id = template.id, launch_template_version = template.version,
     after = needs,
   })
@@ -177,22 +196,33 @@ local function given_reservation(run)
   return run.facts.ranked and run.facts.ranked.reservation
 end
 
--- The placement group of the user's reservation, else one of our own if that is asked for: first
--- the group, then the hold in it.
+-- The placement group of the user's reservation or settings, else one of our own if that is asked
+-- for: first the group, then the hold in it.
 local function declare_placement(run)
-  local given = given_reservation(run)
-  if given then
-    return given.placement_group
-      and run:declare(placement_group "gpu" { given = given.placement_group }) or nil
+  local s, reserved = run.settings, given_reservation(run)
+  local wanted, own = or_nil(s.use_placement_group), reserved and reserved.placement_group
+  if reserved and wanted and wanted ~= own then
+    run:fail { code = "RTL-STEP-014", exit = "usage", message = ("use_placement_group is %s, and "
+      .. "reservation %s is in %s: no launch fits both"):format(wanted, s.reservation,
+      own or "none") }
+  elseif own or wanted then
+    return run:declare(placement_group "gpu" { given = own or wanted })
   end
-  return run.settings.placement_group and run:declare(placement_group "gpu" {}) or nil
+  return s.placement_group and not reserved and run:declare(placement_group "gpu" {}) or nil
 end
 
-local function declare_gpu(run, cluster, role, network, needs, place)
+-- The security group that EFA needs: ours, or the given one if it is open to itself both ways.
+local function declare_efa_group(run, network)
+  return run:declare(security_group "efa" { vpc_id = network.vpc_id, itself = true,
+    given = or_nil(run.settings.efa_security_group),
+    description = "EFA: all traffic within the group" })
+end
+
+-- The node group of the GPUs with its template and security group: group, ids of security groups.
+local function make_gpu_group(run, cluster, role, network, needs, place)
   local s, zone, name = run.settings, run.facts.choice.gpu.zone_id, nodes.group(run)
   local in_block = given_reservation(run) and given_reservation(run).block or nil
-  local efa = run:declare(security_group "efa" { vpc_id = network.vpc_id, itself = true,
-    description = "EFA: all traffic within the group" })
+  local efa = declare_efa_group(run, network)
   local template = run:declare(launch_template(name) {
     instance_type = s.gpu_type, disk_gib = s.gpu_disk, hop_limit = s.imds_hop_limit,
     security_groups = { cluster.security_group_id, efa.id }, efa = run.facts.instance.efa,
@@ -200,23 +230,44 @@ local function declare_gpu(run, cluster, role, network, needs, place)
     reservation_id = or_nil(s.reservation), capacity_block = in_block,
     reservation_group = place.reservations and place.reservations.arn,
   })
-  local subnet_id = network.given or network.private[zone].id
-  local group = run:declare(node_group(name) {
-    cluster = cluster.cluster_name, role_arn = role.arn, subnet_ids = { subnet_id },
+  return run:declare(node_group(name) {
+    cluster = cluster.cluster_name, role_arn = role.arn,
+    subnet_ids = { network.given or network.private[zone].id },
     instance_type = s.gpu_type, count = s.gpu_count, disk_gib = s.gpu_disk,
     ami_type = "AL2023_x86_64_NVIDIA",
     zone_id = zone, nat_zone = network.nat_zone, group_name = group_name(run, name),
     capacity_type = in_block and "CAPACITY_BLOCK" or nil,
-    labels = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" },
+    labels = GPU_LABELS,
     taints = { { key = "nvidia.com/gpu", value = "true", effect = "NoSchedule" } },
     launch_template_id = template.id, launch_template_version = template.version,
     after = needs,
-  })
+  }), { efa.id }
+end
+
+-- A group of the given cluster; its instances are held to what ours would be. Which of its security
+-- groups is the one for EFA is its owner's to say.
+local function use_gpu_group(run, cluster, network)
+  local s = run.settings
+  local groups = s.efa_security_group ~= "" and { declare_efa_group(run, network).id } or nil
+  return run:declare(node_group(nodes.group(run)) { given = s.use_gpu_group,
+    cluster = cluster.cluster_name, instance_type = s.gpu_type, count = s.gpu_count,
+    labels = GPU_LABELS, subnet_ids = { network.given } }), groups
+end
+
+local function declare_gpu(run, cluster, role, network, needs, place)
+  local s, zone = run.settings, run.facts.choice.gpu.zone_id
+  local group, security_groups
+  if s.use_gpu_group ~= "" then
+    group, security_groups = use_gpu_group(run, cluster, network)
+  else
+    group, security_groups = make_gpu_group(run, cluster, role, network, needs, place)
+  end
   -- What the template says is compared with the live instances: a wrong one would train over TCP.
   run:declare(gpu_instances "gpu" {
     cluster = cluster.cluster_name, group = group.group_name, count = s.gpu_count,
-    instance_type = s.gpu_type, vpc_id = network.vpc_id, subnet_id = subnet_id,
-    security_groups = { efa.id }, efa = run.facts.instance.efa,
+    instance_type = s.gpu_type, vpc_id = network.vpc_id, zone_id = zone,
+    subnet_id = network.given or network.private[zone].id,
+    security_groups = security_groups, efa = run.facts.instance.efa,
   })
   return group
 end
@@ -259,9 +310,7 @@ return {
     local network = s.vpc_id == "" and declare_network(run, choice, place.held)
       or given_network(run)
     local cluster, needs = declare_cluster(run, network, place.held)
-    local role = run:declare(iam_role "node" { service = "ec2.amazonaws.com",
-      policies = NODE_POLICIES, boundary = or_nil(s.permissions_boundary),
-      given = or_nil(s.node_role), after = place.held })
+    local role = node_role(run, place.held)
     local system = declare_system(run, cluster, role, network, needs)
     local gpu = declare_gpu(run, cluster, role, network, needs, place)
     run:declare(addons_active "all" { cluster = cluster.cluster_name, names = s.addons,

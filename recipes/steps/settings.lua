@@ -66,10 +66,21 @@ local SAYS_NOTHING = {
   { given = "vpc_id", "vpc_cidr" },
   { given = "use_cluster", "kubernetes_version", "cluster_role", "public_access_cidrs" },
   { given = "use_bucket", "bucket" },
+  { given = "use_placement_group", "placement_group" },
+  { given = "use_system_group", "system_disk" },
+  { given = "use_gpu_group", "gpu_group", "gpu_disk", "reservation", "probe", "placement_group",
+    "use_placement_group", "request_quota" },
 }
 
 local function check_given(run)
   local s = run.settings
+  for _, name in ipairs { "use_system_group", "use_gpu_group" } do
+    if s[name] ~= "" and s.use_cluster == "" then
+      run:fail { code = "RTL-STEP-014", exit = "usage",
+        message = ("%s=%s is given without use_cluster, the cluster that it is in"):format(name,
+          s[name]) }
+    end
+  end
   for _, row in ipairs(SAYS_NOTHING) do
     for _, name in ipairs(s[row.given] ~= "" and row or {}) do
       local source = settings.source(s, name)

@@ -59,6 +59,22 @@ describe("what an organization asks for", function ()
     end
   end)
 
+  it("is on the instances, their disks and interfaces, which EKS makes", function ()
+    local us = world.aws.regions["us-east-2"]
+    for shelf, tagged in pairs { instances = "Tags", volumes = "Tags", interfaces = "TagSet" } do
+      local count = 0
+      for _, item in ipairs(us[shelf]:all()) do
+        local of_a_node = item.InstanceId or item.Attachment or item.Attachments
+        if of_a_node then
+          count = count + 1
+          assert.equal("42", tag_of({ Tags = item[tagged] }, "cost-center"), shelf)
+          assert.equal("ray-train", tag_of({ Tags = item[tagged] }, "rtl:deployment"), shelf)
+        end
+      end
+      assert(count >= 3, shelf .. " " .. count)
+    end
+  end)
+
   it("limits every role that is made", function ()
     local count = 0
     for _, role in ipairs(world.aws.iam.roles:all()) do

@@ -49,10 +49,11 @@ describe("a deployment among given things", function ()
     local subnets = {}
     for _, one in ipairs(region.subnets:all()) do
       if not one.native and not one.MapPublicIpOnLaunch then
-        subnets[#subnets + 1] = one.SubnetId
+        subnets[#subnets + 1] = one
       end
     end
-    table.sort(subnets)
+    table.sort(subnets, function (a, b) return a.AvailabilityZoneId < b.AvailabilityZoneId end)
+    for i, one in ipairs(subnets) do subnets[i] = one.SubnetId end
     local settings = { name = "guest", namespace = "guest", node_role = role "node",
       vpc_id = region.vpcs:first(function (one) return not one.native end).VpcId,
       private_subnets = table.concat(subnets, ",") }
@@ -115,6 +116,19 @@ describe("a deployment among given things", function ()
     play_guest(given { use_cluster = "host", bucket = "guest-data",
       admins = "arn:aws:iam::000000009012:role/team/ops" })
     assert.is_nil(region.clusters:get "guest")
+  end)
+
+  it("uses the groups of a given cluster, and makes no node", function ()
+    local host = {}
+    for _, group in ipairs(region.clusters:get("host").nodegroups:all()) do
+      host[group.nodegroupName == "system" and "system" or "gpu"] = group.nodegroupName
+    end
+    local efa = region.security_groups:first(function (one) return one.GroupName == "host-efa" end)
+    play_guest(given { use_cluster = "host", use_system_group = host.system, node_role = "",
+      use_gpu_group = host.gpu, efa_security_group = efa.GroupId })
+    for _, name in ipairs { "CreateLaunchTemplate", "CreateSecurityGroup", "CreateRole" } do
+      assert.equal(0, count("Action=" .. name), name)
+    end
   end)
 
   it("leaves nothing in a given cluster without its ledger either", function ()

@@ -242,6 +242,53 @@ describe("the deploy recipe", function ()
       repository "cn-northwest-1")
   end)
 
+  it("makes no node, role, template or group where nodes are given", function ()
+    local all = by_key((declare { vpc_id = "vpc-1a", private_subnets = "subnet-a,subnet-b",
+      use_cluster = "standing", use_system_group = "sys", use_gpu_group = "gpus" }))
+    assert.equal("sys", all["node_group/system"].given)
+    local gpu = all["node_group/gpu-workers-use2-az2"]
+    assert.equal("gpus", gpu.given)
+    assert.equal(2, gpu.fields.count)
+    assert.same({ "subnet-a" }, gpu.fields.subnet_ids)
+    for key in pairs(all) do
+      for _, kind in ipairs { "launch_template", "iam_role", "security_group" } do
+        assert.is_nil(key:find("^" .. kind .. "/"), key)
+      end
+    end
+    assert.equal("NONE", all["eks_addon/vpc-cni"].fields.conflicts)
+    assert.is_nil(by_key((declare {}))["eks_addon/vpc-cni"].fields.conflicts)
+  end)
+
+  it("takes a given placement group, unless the reservation is in another", function ()
+    local function reserved(group)
+      return function (run)
+        run.facts.ranked = { reservation = { id = "cr-0123", placement_group = group } }
+      end
+    end
+    local all = by_key((declare { use_placement_group = "tight", efa_security_group = "sg-1a" }))
+    assert.equal("tight", all["placement_group/gpu"].given)
+    assert.equal("sg-1a", all["security_group/efa"].given)
+    all = by_key((declare({ use_placement_group = "tight" }, nil, reserved "tight")))
+    assert.equal("tight", all["placement_group/gpu"].given)
+    for _, group in ipairs { "loose", false } do
+      local ok, failure = pcall(declare, { use_placement_group = "tight", reservation = "cr-0123" },
+        nil, reserved(group or nil))
+      clock.use(former_clock)
+      assert.is_false(ok)
+      assert.equal("RTL-STEP-014", failure.code)
+      assert.matches("reservation cr-0123 is in " .. (group or "none"), failure.message, 1, true)
+    end
+  end)
+
+  it("names admins whose ARNs end alike by their paths", function ()
+    local all = by_key((declare { admins = "arn:aws:iam::1:role/a/ops,arn:aws:iam::1:role/b/ops,"
+      .. "arn:aws:iam::1:user/ada,arn:aws:iam::1:user/ada" }))
+    for name, arn in pairs { ["role/a/ops"] = "arn:aws:iam::1:role/a/ops",
+      ["role/b/ops"] = "arn:aws:iam::1:role/b/ops", ada = "arn:aws:iam::1:user/ada" } do
+      assert.equal(arn, all["access_entry/" .. name].fields.principal_arn)
+    end
+  end)
+
   it("uses what is given", function ()
     local all = by_key((declare { vpc_id = "vpc-1a", private_subnets = "subnet-a,subnet-b",
       use_cluster = "standing", cluster_role = "arn:aws:iam::1:role/c",

@@ -5,8 +5,11 @@ local bucket = require "rtl.kinds.bucket"
 local eks_cluster = require "rtl.kinds.eks_cluster"
 local iam_role = require "rtl.kinds.iam_role"
 local kinds_vpc = require "rtl.kinds.vpc"
+local node_group = require "rtl.kinds.node_group"
+local placement_group = require "rtl.kinds.placement_group"
 local plan = require "rtl.plan"
 local scripted_aws = require "test.support.scripted_aws"
+local security_group = require "rtl.kinds.security_group"
 local task = require "rtl.task"
 
 -- Plans a single resource: its row.
@@ -131,6 +134,60 @@ describe("a given cluster", function ()
     refused("status: UPDATING → ACTIVE", given, answers { status = "UPDATING" })
     refused("authentication: CONFIG_MAP → API_AND_CONFIG_MAP", given,
       answers { accessConfig = { authenticationMode = "CONFIG_MAP" } })
+  end)
+end)
+
+describe("a given placement group", function ()
+  it("keeps its instances together", function ()
+    local function answers(strategy)
+      return { ["ec2:describe_placement_groups"] = { PlacementGroups = {
+        { GroupName = "pg", Strategy = strategy, State = "available" } } } }
+    end
+    local given = placement_group "gpu" { given = "pg" }
+    fits(given, answers "cluster")
+    refused("strategy: spread → cluster", given, answers "spread")
+  end)
+end)
+
+describe("a given node group", function ()
+  local FIELDS = { given = "gpus", cluster = "team", instance_type = "g6.12xlarge", count = 2,
+    labels = { role = "gpu-worker" }, subnet_ids = { "s-1" } }
+
+  local function answers(change)
+    local group = { nodegroupName = "gpus", clusterName = "team", status = "ACTIVE",
+      subnets = { "s-1" }, instanceTypes = { "g6.12xlarge" },
+      labels = { role = "gpu-worker", team = "ml" }, amiType = "CUSTOM",
+      scalingConfig = { minSize = 0, maxSize = 8, desiredSize = 2 },
+      nodeRepairConfig = { enabled = true } }
+    for key, value in pairs(change or {}) do group[key] = value end
+    return { ["eks:describe_nodegroup"] = { nodegroup = group } }
+  end
+
+  it("has the nodes that are wanted, however it is held", function ()
+    local given = node_group "gpu" (FIELDS)
+    fits(given, answers())
+    refused("count: 1 → 2", given, answers { scalingConfig = { desiredSize = 1 } })
+    refused("instance_type: p5.48xlarge → g6.12xlarge", given,
+      answers { instanceTypes = { "p5.48xlarge" } })
+    refused("labels: {team=ml} → {role=gpu-worker}", given, answers { labels = { team = "ml" } })
+    refused("subnet_ids: [s-1, s-2] → [s-1]", given, answers { subnets = { "s-1", "s-2" } })
+    refused("status: DEGRADED → ACTIVE", given, answers { status = "DEGRADED" })
+  end)
+end)
+
+describe("a given security group for EFA", function ()
+  it("is open to itself both ways, in the given VPC", function ()
+    local itself = { { IpProtocol = "-1", UserIdGroupPairs = { { GroupId = "sg-1" } } } }
+    local open = { { IpProtocol = "-1", IpRanges = { { CidrIp = "0.0.0.0/0" } } } }
+    local function answers(ingress, egress, vpc)
+      return { ["ec2:describe_security_groups"] = { { GroupId = "sg-1", GroupName = "efa",
+        VpcId = vpc or "vpc-1", IpPermissions = ingress, IpPermissionsEgress = egress } } }
+    end
+    local given = security_group "efa" { given = "sg-1", vpc_id = "vpc-1", itself = true }
+    fits(given, answers(itself, itself))
+    refused("egress rule: nothing → itself", given, answers(itself, open))
+    refused("ingress rule: nothing → itself", given, answers({}, itself))
+    refused("vpc_id: vpc-2 → vpc-1", given, answers(itself, itself, "vpc-2"))
   end)
 end)
 

@@ -315,6 +315,35 @@ describe("the wait for a node group", function ()
     assert.is_true(failure.replan)
   end)
 
+  it("holds it to its size, its way of updating, and no repair", function ()
+    local sent = {}
+    local held = { status = "ACTIVE", scalingConfig = { minSize = 0, maxSize = 9, desiredSize = 2 },
+      updateConfig = { updateStrategy = "DEFAULT" }, nodeRepairConfig = { enabled = true },
+      nodeRole = "arn:r", subnets = { "s-1" }, instanceTypes = { "g6.12xlarge" },
+      amiType = FIELDS.ami_type, launchTemplate = { id = "lt-1", version = "1" },
+      tags = { ["rtl:deployment"] = "toy" } }
+    local ctx = scripted_aws.context { ["eks:describe_nodegroup"] = group(held),
+      ["eks:update_nodegroup_config"] = function (params)
+        sent[#sent + 1] = params
+        return { update = { id = "u" } }
+      end, ["eks:describe_update"] = { update = { status = "Successful" } } }
+    local res = node_group "gpu" (FIELDS)
+    local live = assert(node_group.read(ctx, res, FIELDS))
+    local changes, fields = node_group.diff(ctx, res, FIELDS, live), {}
+    for i, change in ipairs(changes) do fields[i] = change.field end
+    assert.same({ "least size", "most size", "node repair", "update strategy" }, fields)
+    assert(task.run(node_group.update, ctx, res, FIELDS, live, changes))
+    assert.equal(1, #sent)
+    assert.same({ minSize = 2, maxSize = 2, desiredSize = 2 }, sent[1].scalingConfig)
+    assert.same({ maxUnavailable = 1, updateStrategy = "MINIMAL" }, sent[1].updateConfig)
+    assert.same({ enabled = false }, sent[1].nodeRepairConfig)
+    held.scalingConfig, held.updateConfig = sent[1].scalingConfig, sent[1].updateConfig
+    held.nodeRepairConfig = sent[1].nodeRepairConfig
+    assert.same({}, node_group.diff(ctx, res, FIELDS,
+      node_group.read(scripted_aws.context { ["eks:describe_nodegroup"] = group(held) }, res,
+        FIELDS)))
+  end)
+
   it("names quota and need when the limit is hit", function ()
     local _, failure = wait {
       ["eks:describe_nodegroup"] = group { status = "CREATE_FAILED", resources = {},

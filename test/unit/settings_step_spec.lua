@@ -88,6 +88,16 @@ describe("settings", function ()
     refused({ public_access_cidrs = table.concat(many, ",") }, "41 ranges; EKS takes 40")
   end)
 
+  it("give groups of nodes with the cluster that they are in", function ()
+    refused({ use_gpu_group = "gpus" }, "use_gpu_group=gpus is given without use_cluster")
+    refused({ use_system_group = "sys" }, "use_system_group=sys is given without use_cluster")
+    refused(with { use_cluster = "team", use_gpu_group = "gpus", gpu_disk = "300" },
+      "gpu_disk is set", "use_gpu_group=gpus")
+    refused({ efa_security_group = "my-group" }, "--efa-security-group: ", "a security group id")
+    assert.is_nil(told(with { use_cluster = "team", use_gpu_group = "gpus",
+      use_system_group = "sys", efa_security_group = "sg-1a" }))
+  end)
+
   it("give a bucket the agent that its role comes by", function ()
     refused({ bucket = "team-data", addons = "vpc-cni,kube-proxy,coredns" },
       "addons lacks eks-pod-identity-agent")

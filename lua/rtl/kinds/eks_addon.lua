@@ -45,7 +45,7 @@ local function create(ctx, res, f, token)
   local answer, failure = support.insist(ctx, res, 600, eks.busy, function ()
     return ctx:aws("eks"):create_addon { clusterName = f.cluster, addonName = res.name,
       addonVersion = f.version, configurationValues = f.configuration,
-      serviceAccountRoleArn = f.role_arn, resolveConflicts = "OVERWRITE",
+      serviceAccountRoleArn = f.role_arn, resolveConflicts = f.conflicts or "OVERWRITE",
       tags = ctx:tags_for(res), clientRequestToken = token }
   end)
   if not answer then return nil, failure end
@@ -58,7 +58,7 @@ local function update(ctx, res, f)
   return eks.update(ctx, res, { name = f.cluster, addonName = res.name }, function ()
     return ctx:aws("eks"):update_addon { clusterName = f.cluster, addonName = res.name,
       addonVersion = f.version, configurationValues = f.configuration,
-      serviceAccountRoleArn = f.role_arn, resolveConflicts = "OVERWRITE" }
+      serviceAccountRoleArn = f.role_arn, resolveConflicts = f.conflicts or "OVERWRITE" }
   end)
 end
 
@@ -97,7 +97,7 @@ return kind.define {
   name = "eks_addon",
   outputs = { "addon_version", "cluster" },
   fields = { cluster = "string", version = "string?", configuration = "table?",
-    role_arn = "string?" },
+    role_arn = "string?", conflicts = "string?" },
   within = { "cluster" },
   reads_with = { "cluster" },
   read = read,

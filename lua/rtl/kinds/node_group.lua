@@ -17,10 +17,12 @@ local compare = require "rtl.plan.compare"
 local eks = require "rtl.kinds.eks"
 local err = require "rtl.err"
 local instances = require "rtl.kinds.instances"
+local keys = require "rtl.keys"
 local kind = require "rtl.plan.kind"
 local launch_failure = require "rtl.kinds.launch_failure"
 local next_steps = require "rtl.kinds.health_issues"
 local node_join = require "rtl.kinds.node_join"
+local node_usage = require "rtl.kinds.node_usage"
 local prices = require "rtl.plan.prices"
 local pricing = require "rtl.kinds.pricing"
 local ref = require "rtl.ref"
@@ -29,6 +31,14 @@ local support = require "rtl.kinds.support"
 local EFFECTS = { NoSchedule = "NO_SCHEDULE", NoExecute = "NO_EXECUTE",
   PreferNoSchedule = "PREFER_NO_SCHEDULE" }
 
+-- What EKS holds a group to, as far as it says: size at both ends, how it updates, no repair.
+local function held_of(group)
+  local scaling, how = group.scalingConfig or {}, group.updateConfig or {}
+  local repair = group.nodeRepairConfig
+  return { ["least size"] = scaling.minSize, ["most size"] = scaling.maxSize,
+    ["update strategy"] = how.updateStrategy, ["node repair"] = repair and repair.enabled }
+end
+
 local function live_of(group)
   local template = group.launchTemplate or {}
   local asg = group.resources and group.resources.autoScalingGroups
@@ -36,7 +46,7 @@ local function live_of(group)
     cluster = group.clusterName, asg = asg and asg[1] and asg[1].name,
     role_arn = group.nodeRole, subnet_ids = group.subnets or {}, ami_type = group.amiType,
     instance_type = group.instanceTypes and group.instanceTypes[1],
-    count = group.scalingConfig and group.scalingConfig.desiredSize,
+    count = group.scalingConfig and group.scalingConfig.desiredSize, held = held_of(group),
     labels = group.labels or {}, taints = group.taints or {}, status = group.status,
     capacity_type = group.capacityType, launch_template_id = template.id,
     launch_template_version = template.version }
@@ -95,7 +105,29 @@ local function taints_of(f)
   return list
 end
 
-local function diff(_, _, f, live)
+local function scaling(f)
+  return { minSize = f.count, maxSize = math.max(f.count, 1), desiredSize = f.count }
+end
+
+-- min = max = desired, so that nothing scales it; repair would pull a node out of a running job.
+local UPDATE, REPAIR = { maxUnavailable = 1, updateStrategy = "MINIMAL" }, { enabled = false }
+
+-- A given group is its owner's to hold; another count brings its own ends.
+local function held_changes(res, f, live)
+  local changes = {}
+  if res.given then return changes end
+  local wanted = held_of { scalingConfig = live.count == f.count and scaling(f) or nil,
+    updateConfig = UPDATE, nodeRepairConfig = REPAIR }
+  for field, want in keys.pairs(wanted) do
+    local have = live.held[field]
+    if have ~= nil and have ~= want then
+      changes[#changes + 1] = { field = field, want = want, have = have, held = true }
+    end
+  end
+  return changes
+end
+
+local function diff(_, res, f, live)
   local want = { role_arn = f.role_arn, ami_type = f.ami_type, count = f.count, labels = f.labels,
     taints = f.taints and taints_of(f), launch_template_id = f.launch_template_id,
     launch_template_version = f.launch_template_version, capacity_type = f.capacity_type }
@@ -108,11 +140,11 @@ local function diff(_, _, f, live)
   if f.subnet_ids and not compare.same_set(f.subnet_ids, live.subnet_ids) then
     changes[#changes + 1] = { field = "subnet_ids", want = f.subnet_ids, have = live.subnet_ids }
   end
-  return changes
-end
-
-local function scaling(f)
-  return { minSize = f.count, maxSize = math.max(f.count, 1), desiredSize = f.count }
+  if res.given and live.status ~= "ACTIVE" then
+    changes[#changes + 1] = { field = "status", want = "ACTIVE", have = live.status }
+  end
+  local held = held_changes(res, f, live)
+  return table.move(held, 1, #held, #changes + 1, changes)
 end
 
 local function request(ctx, res, f, token)
@@ -124,8 +156,8 @@ local function request(ctx, res, f, token)
     launchTemplate = f.launch_template_id and { id = f.launch_template_id,
       version = f.launch_template_version } or nil,
     labels = f.labels, taints = f.taints and taints_of(f) or nil,
-    updateConfig = { maxUnavailable = 1, updateStrategy = "MINIMAL" },
-    nodeRepairConfig = { enabled = false }, tags = ctx:tags_for(res), clientRequestToken = token }
+    updateConfig = UPDATE, nodeRepairConfig = REPAIR, tags = ctx:tags_for(res),
+    clientRequestToken = token }
 end
 
 -- A role or template that EKS has not heard of yet, or the name still on its way out.
@@ -286,6 +318,10 @@ local function config_changes(f, changes)
     if change.field == "count" then params.scalingConfig = scaling(f) end
     if change.field == "labels" then params.labels = { addOrUpdateLabels = f.labels } end
     if change.field == "taints" then params.taints = { addOrUpdateTaints = taints_of(f) } end
+    if change.held then
+      params.scalingConfig = scaling(f)
+      params.updateConfig, params.nodeRepairConfig = UPDATE, REPAIR
+    end
   end
   return params and next(params) and params
 end
@@ -331,60 +367,6 @@ end
 local function hourly(ctx, instance_type, count)
   local price, source = pricing.of(ctx, instance_type)
   return price and price * count, source
-end
-
--- When an instance began to end: "User initiated (2026-12-01 10:00:00 GMT)".
-local function end_of(instance)
-  local day, time = (instance.StateTransitionReason or ""):match("%((%S+) (%S+) GMT%)")
-  return day and clock.parse_iso(day .. "T" .. time .. "Z") or nil
-end
-
-local ENDING = { ["shutting-down"] = true, terminated = true, stopping = true, stopped = true }
-
--- The instances of the group, from launch to the beginning of their end; what has ended stays
--- visible for about an hour.
-local function spans_of(ctx, item)
-  local list = ctx:aws("ec2"):all("describe_instances", { Filters = {
-    support.filter("tag:eks:cluster-name", item.outputs.cluster),
-    support.filter("tag:eks:nodegroup-name", item.id) } })
-  local spans = {}
-  for _, reservation in ipairs(list or {}) do
-    for _, one in ipairs(reservation.Instances or { reservation }) do
-      local ending = ENDING[(one.State or {}).Name]
-      spans[#spans + 1] = one.LaunchTime and { id = one.InstanceId, since = one.LaunchTime,
-        till = ending and end_of(one) or nil, within = one.CapacityReservationId } or nil
-    end
-  end
-  return list and spans
-end
-
-local ZONE_ID = "topology.k8s.aws/zone-id"
-
--- Layers of the region's own registry come by the S3 endpoint, and some images with the machine.
-local function crosses_nat(name)
-  return not name:find("%.dkr%.ecr%.") and not name:find("^localhost/")
-end
-
--- The GB of images that the nodes pulled through the NAT gateway; nodes report the packed size.
-local function pulls_of(ctx, item)
-  local client = ctx:k8s()
-  local list = client and client:list("Node", { labels = "eks.amazonaws.com/nodegroup="
-    .. item.id })
-  local pulls = {}
-  for _, node in ipairs(list and list.items or {}) do
-    for _, image in ipairs(node.status.images or {}) do
-      local name = image.names and image.names[1] or "?"
-      if crosses_nat(name) then
-        pulls[#pulls + 1] = { id = node.metadata.name .. " " .. name,
-          count = (image.sizeBytes or 0) / 1e9, place = node.metadata.labels[ZONE_ID] }
-      end
-    end
-  end
-  return list and pulls
-end
-
-local function used(ctx, item)
-  return { spans = spans_of(ctx, item), counted = pulls_of(ctx, item) }
 end
 
 -- A capacity block was paid when it was bought.
@@ -471,7 +453,7 @@ return kind.define {
     "nat_gateway", "route_table", "placement_group", "capacity_reservation", "schedule_group" },
   cost = cost,
   lease = lease,
-  used = used,
+  used = node_usage.of,
   find_inside = find_inside,
   -- EKS tries a launch from the template with the caller's rights; the template says the rest.
   actions = {

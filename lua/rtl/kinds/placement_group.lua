@@ -53,6 +53,11 @@ return kind.define {
   fields = {},
   known = function (ctx, res) return { group_name = res.given or ctx:own_name(res) } end,
   read = read,
+  -- One of another strategy spreads what is to stand together.
+  diff = function (_, res, _, live)
+    if not res.given or live.strategy == "cluster" then return {} end
+    return { { field = "strategy", want = "cluster", have = live.strategy } }
+  end,
   create = create,
   delete = delete,
   tokened = true,

@@ -2,17 +2,27 @@
 -- teardown must know it, also when it is told only the deployment's name.
 
 local array = require "rtl.array"
-local keys = require "rtl.keys"
 local settings = require "rtl.recipe.settings"
 
 local M = {}
 
--- By the ledger: whatever was made in a cluster has its name.
+local function set_name(run)
+  local name = settings.optional(run.settings, "use_cluster")
+  return name ~= "" and name or nil
+end
+
+--- Notes the given cluster of a run in the ledger, before anything is put into it.
+function M.note(run)
+  local name, ledger = set_name(run), run.ctx.ledger
+  if not name or not ledger then return end
+  local notes = ledger:notes "given_cluster"
+  if #notes > 0 and notes[#notes].name == name then return end
+  assert(ledger:note("given_cluster", { name = name }))
+end
+
 local function by_ledger(ctx)
-  for _, entry in keys.pairs(ctx.ledger and ctx.ledger:state() or {}) do
-    local cluster = entry.outputs and entry.outputs.cluster
-    if cluster and cluster ~= ctx.deployment then return cluster end
-  end
+  local notes = ctx.ledger and ctx.ledger:notes "given_cluster" or {}
+  return #notes > 0 and notes[#notes].name or nil
 end
 
 -- By tags: the ARN of whatever stands in a cluster has its name, "…:nodegroup/CLUSTER/NAME/ID".
@@ -30,8 +40,7 @@ end
 -- context and its Kubernetes client then know it. Nothing happens where there is none.
 function M.enter(run)
   if not run:has_aws() then return end
-  local set = settings.optional(run.settings, "use_cluster") or ""
-  local name = set ~= "" and set or by_ledger(run.ctx) or by_tags(run.ctx)
+  local name = set_name(run) or by_ledger(run.ctx) or by_tags(run.ctx)
   run.ctx.given_cluster, run.link.cluster = name, name
 end
 

@@ -6,6 +6,7 @@
 
 local err = require "rtl.err"
 local failure = require "rtl.recipe.failure"
+local given_cluster = require "rtl.recipe.given_cluster"
 local last = require "rtl.recipe.last"
 local meter = require "rtl.plan.meter"
 local nearest = require "rtl.nearest"
@@ -329,6 +330,7 @@ local function begin(run, p, pending)
   if not report.has_changes(p) and #pending == 0 then return run:let_go_of_dead() end
   run:confirm(question_of(p, pending))
   run:hold()
+  given_cluster.note(run)
 end
 
 -- Nothing is asked of what stands: a policy is for the whole life of a deployment.

@@ -34,8 +34,11 @@ end
 function M.spec(run, more)
   local s = run.settings
   local given = s.use_cluster ~= ""
-  local spec = { instance = s.gpu_type, count = s.gpu_count, regions = s.region,
-    system = { instance = s.system_type, count = s.system_count },
+  -- Nodes that are given stand already: they need no quota and no capacity.
+  local function wanted(group, count) return s[group] == "" and count or 0 end
+  local spec = { instance = s.gpu_type, count = wanted("use_gpu_group", s.gpu_count),
+    regions = s.region, system = { instance = s.system_type,
+      count = wanted("use_system_group", s.system_count) },
     reservation = or_nil(s.reservation), placement_group = s.placement_group or nil,
     block_hours = s.block_hours, given_cluster = given or nil,
     cluster = given and s.use_cluster or run.deployment }
