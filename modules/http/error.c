@@ -18,19 +18,21 @@ const char *rtl_http_error_name(enum rtl_http_error error) {
       [RTL_HTTP_NOT_HTTP] = "not_http",
       [RTL_HTTP_TOO_LARGE] = "too_large",
       [RTL_HTTP_PROXY] = "proxy",
+      [RTL_HTTP_PROXY_BUSY] = "proxy_busy",
       [RTL_HTTP_URL] = "url",
       [RTL_HTTP_MEMORY] = "memory",
   };
   return names[error];
 }
 
-/* A proxy that refused the tunnel: libcurl's code for that changes with its version. */
-static int refused_by_proxy(CURL *easy) {
+/* What a proxy answered when it was asked for the tunnel, 0 if nothing: libcurl's own code for a
+ * refusal changes with its version. */
+static long proxy_status(CURL *easy) {
   long status = 0;
   if (easy != NULL) {
     rtl_curl.curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &status);
   }
-  return status >= 300;
+  return status;
 }
 
 static enum rtl_http_error lost_or_cut(int head_done) {
@@ -38,8 +40,9 @@ static enum rtl_http_error lost_or_cut(int head_done) {
 }
 
 enum rtl_http_error rtl_http_error_of(CURL *easy, CURLcode code, int head_done, int sent) {
-  if (!sent && code != CURLE_OK && refused_by_proxy(easy)) {
-    return RTL_HTTP_PROXY;
+  long refused = sent || code == CURLE_OK ? 0 : proxy_status(easy);
+  if (refused >= 300) {
+    return refused >= 500 ? RTL_HTTP_PROXY_BUSY : RTL_HTTP_PROXY;
   }
   switch (code) {
     case CURLE_OK: return RTL_HTTP_OK;

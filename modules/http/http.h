@@ -27,6 +27,7 @@ enum rtl_http_error {
   RTL_HTTP_NOT_HTTP,  /* or packed as nobody asked for */
   RTL_HTTP_TOO_LARGE,
   RTL_HTTP_PROXY,
+  RTL_HTTP_PROXY_BUSY, /* it may take the tunnel later */
   RTL_HTTP_URL,
   RTL_HTTP_MEMORY,
 };

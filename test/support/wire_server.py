@@ -308,6 +308,9 @@ def proxy_one(conn, login):
         conn.sock.sendall(b"HTTP/1.1 407 Login\r\nContent-Length: 0\r\nX-From: proxy\r\n\r\n")
         raise Gone
     host, _, port = target.rpartition(":")
+    if host.startswith("refused-"):  # refused-503.test: with that status
+        conn.sock.sendall(b"HTTP/1.1 %s No\r\nContent-Length: 0\r\n\r\n" % host[8:11].encode())
+        raise Gone
     if not host.startswith(("127.", "localhost")):
         host = "127.0.0.1"  # a name that only the proxy knows
     other = socket.create_connection((host, int(port)))

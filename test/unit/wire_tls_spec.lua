@@ -249,6 +249,33 @@ describe("TLS", function ()
       assert.equal(200, assert(through(with, url)).status)
     end)
 
+    it("is asked again for a tunnel that it could not make just now, and no more often", function ()
+      for status, retryable in pairs { [403] = false, [407] = false, [502] = true, [503] = true } do
+        local _, e = through(proxy.url, ("https://refused-%d.test/"):format(status))
+        assert.same({ "RTL-NET-012", retryable, false }, { e.code, e.retryable, e.sent })
+        assert.truthy(e.message:find(tostring(status), 1, true))
+        assert.truthy(e.hint:find(proxy.url:match "//(.*)", 1, true))
+      end
+    end)
+
+    it("is never shown with its login", function ()
+      for _, login in ipairs { "u:hush@", "u:hu@sh@", "u:hu/sh@", "u:hush%zz@" } do
+        for _, place in ipairs { "127.0.0.1:1", "127.0.0.1:99999", "no-such-proxy.invalid:1" } do
+          for _, scheme in ipairs { "http://", "foo://", "" } do
+            for _, text in ipairs { scheme .. login .. place, secret.new(scheme .. login .. place) } do
+              local res, e = through(text, "https://a.test/")
+              assert.is_nil(res)
+              assert.is_nil((tostring(e) .. e.message .. e.hint):find "sh[@%%]")
+              assert.truthy(e.hint:find(place, 1, true))
+            end
+          end
+        end
+      end
+      local _, e = through("foo://127.0.0.1:1", "https://a.test/")
+      assert.same({ "RTL-NET-012", false }, { e.code, e.retryable })
+      assert.truthy(e.message:find("scheme is 'foo'", 1, true))
+    end)
+
     it("carries byte streams", function ()
       local stream <close> = assert(wire.connect { proxy = proxy.url,
         url = "https://127.0.0.1:" .. tls.port, tls = { ca = pem "ca.pem" } })
@@ -312,6 +339,9 @@ describe("the environment's proxy", function ()
       { "x.test:443", "x.test", true }, { "10.0.0.0/8", "10.9.8.7", true },
       { "10.0.0.0/8", "11.9.8.7", false }, { "10.1.2.3", "10.1.2.3", true },
       { "10.0.0.0/40", "10.1.2.3", false }, { "", "x.test", false },
+      { "x.test.", "x.test", true }, { "x.test", "a.x.test.", true }, { ".", "x.test", false },
+      { "[2001:db8::1]", "[2001:db8::1]", true }, { "2001:DB8::1", "[2001:db8::1]", true },
+      { "[2001:db8::1]:443", "[2001:db8::1]", true }, { "[2001:db8::1]:80", "[2001:db8::1]", false },
       { "x", "169.254.169.254", true },
       { "x", "127.0.0.1", true }, { "x", "localhost", true }, { "x", "[::1]", true },
       { "x", "[fd00:ec2::254]", true }, { "x", "[2001:db8::1]", false },

@@ -24,6 +24,7 @@ local ERRORS = {
   not_http = { "RTL-NET-010", false },
   too_large = { "RTL-NET-011", false },
   proxy = { "RTL-NET-012", false },
+  proxy_busy = { "RTL-NET-012", true },
   library = { "RTL-NET-013", false },
   url = { "RTL-NET-014", false },
   closed = { "RTL-NET-015", false },
@@ -41,11 +42,34 @@ local function shown(url)
   return #text > 160 and text:sub(1, 160) .. "…" or text
 end
 
+-- A proxy for people: its host and port, without the login, which may hold an unescaped '@'.
+local function shown_proxy(text)
+  return (text:gsub("^.*@", ""):gsub("^%w+://", ""):gsub("/.*$", ""))
+end
+
+-- What may be the proxy's fault, and nothing that the far end did.
+local NEAR = {
+  connect = true, connect_timeout = true, lost = true, proxy = true, proxy_busy = true, tls = true,
+}
+
+-- What libcurl says of a proxy names it whole, with its login. Returns the message without that,
+-- and the hint.
+local function of_proxy(req, name, message)
+  if not req.through then return message, HINTS[name] end
+  local whole = secret.is(req.through) and secret.reveal(req.through) or req.through
+  local from, to = message:find(whole, 1, true)
+  if from then message = message:sub(1, from - 1) .. shown_proxy(whole) .. message:sub(to + 1) end
+  return message, HINTS[name] or NEAR[name] and ("it goes through the proxy %s; NO_PROXY names the "
+    .. "hosts that are reached without"):format(shown_proxy(whole)) or nil
+end
+
 local function failure(req, name, message, sent)
   local known = ERRORS[name]
   if not known then error(name == "memory" and "not enough memory" or name, 0) end
+  local hint
+  message, hint = of_proxy(req, name, message)
   return err.fail {
-    code = known[1], name = name, message = message, sent = sent or false, hint = HINTS[name],
+    code = known[1], name = name, message = message, sent = sent or false, hint = hint,
     doing = (req.method or "connect") .. " " .. shown(req.url),
     retryable = known[2] and not (sent and req.once or false),
   }
@@ -106,6 +130,17 @@ local function origin_of(url)
   return known.scheme, known.host, known.port
 end
 
+local PROXIES = {
+  http = true, https = true, socks4 = true, socks4a = true, socks5 = true, socks5h = true,
+}
+
+-- Why a proxy's URL is of no use, or nil. (libcurl says of it that the connection failed.)
+local function bad_proxy(url)
+  local scheme = url and (secret.is(url) and secret.reveal(url) or url):match("^(%w+)://")
+  if not scheme or PROXIES[scheme:lower()] then return nil end
+  return "the proxy's scheme is '" .. scheme .. "', not http, https or socks5"
+end
+
 -- The flat options of http.start and http.connect that say where to and how.
 local function route(req)
   local scheme, host, port = origin_of(req.url)
@@ -119,6 +154,9 @@ local function route(req)
     ca = tls.ca, ca_file = roots_of(tls), cert = tls.cert, key = tls.key, insecure = tls.insecure,
     proxy = proxy_of(req, scheme, host, math.tointeger(port)),
   }
+  req.through = options.proxy
+  local problem = bad_proxy(options.proxy)
+  if problem then return nil, "proxy", problem end
   local authority
   if tls.server_name then
     options.url, authority = named(req.url, tls.server_name)

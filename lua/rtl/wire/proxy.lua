@@ -50,11 +50,11 @@ end
 -- One entry of NO_PROXY: a name covers the names below it; an address or block covers itself.
 local function covers(entry, host, port)
   local name, wanted = entry:match("^(.-):(%d+)$")
-  if name and not name:find(":", 1, true) then
+  if name and (not name:find(":", 1, true) or name:find("^%[.*%]$")) then
     if tonumber(wanted) ~= port then return false end
     entry = name
   end
-  entry = entry:gsub("^%*", ""):gsub("^%.", ""):lower()
+  entry = entry:gsub("^%*", ""):gsub("^%.", ""):gsub("^%[(.*)%]$", "%1"):gsub("%.$", ""):lower()
   return host == entry or in_block(host, entry)
     or (entry ~= "" and host:sub(-#entry - 1) == "." .. entry)
 end
@@ -77,7 +77,7 @@ end
 --- The proxy for a connection, or nil. `scheme` is "http" or "https", `host` without brackets,
 -- `port` an integer, `getenv(name)` gives a variable's value or nil.
 function M.choose(scheme, host, port, getenv)
-  host = host:lower():gsub("^%[(.*)%]$", "%1")
+  host = host:lower():gsub("^%[(.*)%]$", "%1"):gsub("%.$", "")
   if is_near(host) then return nil end
   local proxy = given or scheme == "https" and first(getenv, "https_proxy", "HTTPS_PROXY")
     or scheme == "http" and first(getenv, "http_proxy", "HTTP_PROXY")
