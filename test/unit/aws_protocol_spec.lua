@@ -277,6 +277,16 @@ describe("the json protocol", function ()
     assert.equal(9007199254740993, logs.logGroups[1].storedBytes)
   end)
 
+  it("lets null, and what is of another kind, end no list and become no text", function ()
+    local names = answer("eks", "list_clusters", '{"clusters":["a",null,{"b":1},[2],"c"]}').clusters
+    assert.same({ "a", "c" }, table.move(names, 1, #names, 1, {}))
+    local cluster = answer("eks", "describe_cluster", '{"cluster":{"name":{"a":1},"version":["b"],'
+      .. '"createdAt":{},"arn":5,"tags":{"a":null,"b":{},"c":"d"}}}').cluster
+    assert.same({ arn = "5", tags = { c = "d" } },
+      { arn = cluster.arn, tags = cluster.tags, name = cluster.name, version = cluster.version,
+        createdAt = cluster.createdAt })
+  end)
+
   it("reads errors and undecorates their codes", function ()
     local e = refusal("ssm", "get_parameter", 400,
       '{"__type":"com.amazonaws.ssm#ParameterNotFound","message":"m","extra":1}',
@@ -431,5 +441,32 @@ describe("the check of parameters", function ()
       InstanceType = "a", InstancePlatform = "Linux/UNIX", InstanceCount = 1, EndDate = "soon",
     }, "EndDate: seconds or an ISO 8601 date expected")
     refused("eks", "describe_cluster", { name = "" }, "name: its length must be at least 1")
+  end)
+
+  it("takes no number that is none, no time that no date can say, no text that is no UTF-8",
+    function ()
+      for _, wrong in ipairs { 0 / 0, 1 / 0, -1 / 0, 1e300, -1e13 } do
+        refused("ec2", "create_capacity_reservation", {
+          InstanceType = "a", InstancePlatform = "Linux/UNIX", InstanceCount = 1, EndDate = wrong,
+        }, "EndDate: seconds since 1970 expected")
+        refused("scheduler", "create_schedule", { Name = "a", StartDate = wrong },
+          "StartDate: seconds since 1970 expected")
+      end
+      for _, wrong in ipairs { 0 / 0, 1 / 0, -1 / 0 } do
+        refused("service_quotas", "request_service_quota_increase", {
+          ServiceCode = "ec2", QuotaCode = "L-1", DesiredValue = wrong,
+        }, "DesiredValue: a finite")
+      end
+      for _, wrong in ipairs { "\xff", "a\xc3", "\xed\xa0\x80" } do
+        refused("eks", "create_addon", { clusterName = "a", addonName = wrong }, "text in UTF-8")
+        refused("eks", "describe_cluster", { name = wrong }, "name: text in UTF-8")
+      end
+    end)
+
+  it("takes whole numbers of 64 bits as they are", function ()
+    assert.truthy(encode("scheduler", "create_schedule", {
+      Name = "a", ScheduleExpression = "x", FlexibleTimeWindow = { Mode = "OFF" },
+      Target = { Arn = "a", RoleArn = "r" }, StartDate = 253402300799,
+    }).body:find('"StartDate":253402300799', 1, true))
   end)
 end)

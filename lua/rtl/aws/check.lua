@@ -84,7 +84,9 @@ end
 local function text(path, shape, value)
   if secret.is(value) then return end
   expect(path, value, "string")
-  if not shape.enum then return range(path, utf8.len(value) or #value, shape, "its length") end
+  local length = utf8.len(value)
+  if not length then refuse(path, "text in UTF-8 expected") end
+  if not shape.enum then return range(path, length, shape, "its length") end
   for _, word in ipairs(shape.enum) do
     if word == value then return end
   end
@@ -98,8 +100,14 @@ local function integer(path, shape, value)
   range(path, value, shape, "it")
 end
 
+-- The first second of the year 1 and of the year 10000: no date is written before or after.
+local FIRST, LAST = -62135596800, 253402300800
+
 local function time(path, _, value)
-  if type(value) == "number" then return end
+  if type(value) == "number" then
+    if value >= FIRST and value < LAST then return end -- NaN is neither
+    refuse(path, "seconds since 1970 expected, got " .. value)
+  end
   expect(path, value, "string")
   if not clock.parse_iso(value) then
     refuse(path, "seconds or an ISO 8601 date expected, got '" .. value .. "'")
@@ -115,6 +123,7 @@ local CHECKS = {
   int = integer, time = time, json = json, urljson = json,
   float = function (path, shape, value)
     expect(path, value, "number")
+    if value - value ~= 0 then refuse(path, "a finite number expected, got " .. value) end
     range(path, value, shape, "it")
   end,
   bool = function (path, _, value) expect(path, value, "boolean") end,

@@ -281,14 +281,22 @@ local function run(self, call)
 end
 
 local function with_token(op, params)
-  if not op.token or params[op.token] ~= nil then return params end
+  if not op.token or type(params) ~= "table" or params[op.token] ~= nil then return params end
   local copy = {}
   for name, field in pairs(params) do copy[name] = field end
   copy[op.token] = entropy.uuid()
   return copy
 end
 
+-- `client.describe_vpcs{…}` is as easily written.
+local function need_client(self)
+  if getmetatable(self) ~= client then
+    check.misuse("a method of an AWS client is called with a colon: client:describe_vpcs{…}")
+  end
+end
+
 local function operation(self, key)
+  need_client(self)
   local op = self.service.ops[key]
   if op then return op end
   check.misuse(("no operation '%s' in %s%s"):format(tostring(key), self.service.name,
@@ -296,6 +304,7 @@ local function operation(self, key)
 end
 
 local function invoke(self, op, params, options)
+  need_client(self)
   params = with_token(op, params or {})
   check.parameters(op, params)
   if options and options.stream and not is_data(op) then
@@ -395,6 +404,7 @@ end
 -- Fails with RTL-AWS-004 (a state that can't become good; `err.answer`), RTL-AWS-005 (time is up),
 -- or the error of a call.
 function client.wait(self, name, params, options)
+  need_client(self)
   local rules = self.service.waiters and self.service.waiters[name]
   if not rules then
     check.misuse(("no waiter '%s' in %s%s"):format(tostring(name), self.service.name,

@@ -157,9 +157,10 @@ function M.from_text(shape, text)
   return text
 end
 
---- The Lua value of a scalar out of a JSON answer; null is nil.
+--- The Lua value of a scalar out of a JSON answer; null is nil, and so is a list or an object.
 function M.from_json(shape, value)
   if value == nil or value == null then return nil end
+  if type(value) == "table" and shape.kind ~= "json" then return nil end
   if type(value) == "string" then return M.from_text(shape, value) end
   if shape.kind == "string" and type(value) ~= "userdata" then return tostring(value) end
   return value

@@ -74,8 +74,8 @@ function M.incoming(shape, field)
     return is_table(field) and incoming_structure(shape, field) or nil
   elseif shape.kind == "list" then
     local items = array {}
-    for i, item in ipairs(is_table(field) and field or {}) do
-      items[i] = M.incoming(shape.member, item)
+    for _, item in ipairs(is_table(field) and field or {}) do
+      items[#items + 1] = M.incoming(shape.member, item) -- null is no item: a hole would end it
     end
     return items
   elseif shape.kind == "map" then
