@@ -64,6 +64,12 @@ describe("the page of an AWS operation", function ()
     end
   end)
 
+  it("knows a service by the name that the AWS CLI has for it, too", function ()
+    assert.equal(page "aws.service_quotas.get_service_quota",
+      page "aws.service-quotas.get_service_quota")
+    assert.truthy(page("aws.sso-oidc"):find("create_token", 1, true))
+  end)
+
   it("is not there for other words, which have near ones", function ()
     local none, known = help_aws.lines "aws.ec2.describe_vpc"
     assert.is_nil(none)

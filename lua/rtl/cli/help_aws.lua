@@ -103,8 +103,9 @@ end
 --- The lines for a word like "aws.ec2" or "aws.ec2.describe_vpcs"; nil when it is none of these,
 -- and then the words that are, nearest candidates for a misspelt one.
 function M.lines(word)
-  local service, key = word:match "^aws%.([%w_]+)%.?([%w_]*)$"
+  local service, key = word:match "^aws%.([%w_-]+)%.?([%w_]*)$"
   if not service then return nil end
+  service = service:gsub("-", "_") -- as the AWS CLI and session:client() take it
   for _, name in ipairs(model.services()) do
     if name == service then
       local svc = model.service(name)
