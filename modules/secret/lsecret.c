@@ -158,6 +158,20 @@ static int l_reveal(lua_State *L) {
   return 1;
 }
 
+/*** secret.is_line(bytes) → boolean
+ * Whether it holds no control character (line end, NUL, …), so that it can stand in a header. */
+static int l_is_line(lua_State *L) {
+  size_t size;
+  const char *bytes = rtl_check_bytes(L, 1, &size);
+  int control = 0;
+  for (size_t i = 0; i < size; i++) {
+    unsigned char byte = (unsigned char)bytes[i];
+    control |= byte < 0x20 || byte == 0x7f;
+  }
+  lua_pushboolean(L, !control);
+  return 1;
+}
+
 /*** secret.equals(a, b) → boolean
  * Compares secrets or strings in a time that depends on their lengths only. */
 static int l_equals(lua_State *L) {
@@ -242,7 +256,7 @@ int luaopen_rtl_native_secret(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"new", l_new},       {"join", l_join},     {"is", l_is},       {"reveal", l_reveal},
       {"equals", l_equals}, {"length", l_length}, {"close", l_close},
-      {"mask", l_mask},     {NULL, NULL},
+      {"mask", l_mask},     {"is_line", l_is_line}, {NULL, NULL},
   };
   if (luaL_newmetatable(L, SECRET)) {
     luaL_setfuncs(L, methods, 0);

@@ -131,9 +131,10 @@ return {
       [CREDENTIALS] = "[x]\naws_access_key_id\t=\tA\t\naws_secret_access_key\t=A-secret\n" } },
   { what = "reads tabs in front of settings", keys = "A A-secret ", profile = "x", files = {
       [CREDENTIALS] = "[x]\n\taws_access_key_id = A\n\taws_secret_access_key = A-secret\n" } },
-  { what = "reads a value that goes on in the next line", keys = "A A-\nsecret ", profile = "x",
+  { what = "refuses a key that goes on in the next line", keys = false, profile = "x",
     files = { [CREDENTIALS] =
-      "[x]\naws_access_key_id = A\naws_secret_access_key = A-\n  secret\n" } },
+      "[x]\naws_access_key_id = A\naws_secret_access_key = A-\n  secret\n" },
+    but = "no key of AWS' has a line end in it; botocore signs with it, and is refused" },
   { what = "reads a colon for the sign of equality", keys = "A A:s=t ", profile = "x",
     files = { [CREDENTIALS] = "[x]\naws_access_key_id: A\naws_secret_access_key : A:s=t\n" } },
   { what = "reads a file that begins with a byte order mark", keys = "A A-secret ", profile = "x",

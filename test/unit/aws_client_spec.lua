@@ -543,6 +543,49 @@ describe("an AWS client", function ()
       :find("unknown member 'name'", 1, true))
   end)
 
+  it("says when its methods are called without a colon, or with something else than a table",
+    function ()
+      local ec2 = client "ec2"
+      for _, wrong in ipairs {
+        function () ec2.describe_vpcs {} end, function () ec2.all("describe_vpcs", {}) end,
+        function () ec2.pages("describe_vpcs", {}) end, function () ec2.call("describe_vpcs") end,
+        function () ec2.wait("nat_gateway_available", {}) end,
+      } do
+        local good, message = pcall(wrong)
+        assert.is_false(good)
+        assert.matches("is called with a colon", message)
+      end
+      for _, operation in ipairs { "describe_vpcs", "create_nat_gateway" } do
+        local good, message = pcall(ec2.call, ec2, operation, "x")
+        assert.is_false(good)
+        assert.matches("parameters: table expected, got string", message)
+      end
+    end)
+
+  it("goes to no host that is none", function ()
+    for text, code in pairs {
+      ["localhost:4566"] = "RTL-AWS-010", ["http://"] = "RTL-AWS-010", [" http://h"] =
+      "RTL-AWS-010", ["http://h/p?x=y"] = "RTL-AWS-010", ["http://u:hush@h"] = "RTL-AWS-010",
+      ["ftp://h"] = "RTL-AWS-010",
+    } do
+      local _, e = client("eks", { endpoint = text }):list_clusters {}
+      assert.equal(code, e.code, text)
+      assert.matches("AWS_ENDPOINT_URL_EKS", e.hint)
+      assert.is_nil(tostring(e):find "hush")
+    end
+    for _, region in ipairs { "evil.example/", "", "us-east-1.evil.example#" } do
+      local _, e = client("eks", { region = region }):list_clusters {}
+      assert.equal("RTL-AWS-002", e.code)
+      _, e = assert(aws.session { region = "us-east-1", credentials = fake_aws.KEYS })
+        :client("eks", { region = region }):list_clusters {}
+      assert.equal("RTL-AWS-002", e.code)
+    end
+    assert.same({}, fake.requests)
+    fake.answers = { { body = '{"clusters":[]}' } }
+    assert(client("eks", { endpoint = "http://127.0.0.1:4566/path/" }):list_clusters {})
+    assert.equal("http://127.0.0.1:4566/path/clusters", fake.requests[1].url)
+  end)
+
   it("makes the EKS token that the authenticator's vector has", function ()
     local session = assert(aws.session { region = "us-east-1", credentials = fake_aws.KEYS })
     local token, expires = aws.eks_token(session, "demo")

@@ -211,6 +211,64 @@ describe("the credential chain", function ()
     assert.truthy(fake.requests[2].body:find("a-role", 1, true))
   end)
 
+  it("refuses keys that hold a line end, and says where they came from", function ()
+    for _, name in ipairs { "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN" } do
+      for _, bad in ipairs { "AKIA\r", "AKIA\nX-Other: 1", "AK\0IA", "AK\tIA", "AK\x7fIA" } do
+        variables.AWS_ACCESS_KEY_ID, variables.AWS_SECRET_ACCESS_KEY = "AKIAENV", "env/+=secret"
+        variables.AWS_SESSION_TOKEN = "tok/+=en"
+        assert(found())
+        variables["AWS_" .. name] = bad
+        local none, e = found()
+        assert.is_nil(none)
+        assert.equal("RTL-CRED-004", e.code)
+        assert.matches(name:lower():gsub("_", " ") .. " from environment holds", e.message)
+        assert.is_nil(tostring(e):find("AKIA", 1, true))
+      end
+    end
+  end)
+
+  it("takes an empty setting, or a group where a text belongs, for none", function ()
+    local pair = "aws_access_key_id = AKIAA\naws_secret_access_key = s\n"
+    for _, key in ipairs { "region", "endpoint_url", "ca_bundle", "max_attempts", "services",
+      "ignore_configured_endpoint_urls", "aws_session_token" } do
+      for _, empty in ipairs { " =\n", " =\n  a = b\n" } do
+        file("config", "[profile a]\n" .. key .. empty .. pair)
+        fake.answers = { { body = '{"clusters":[]}' } }
+        local session = assert(aws.session { region = "us-east-1", profile = "a" })
+        assert(session:client("eks"):list_clusters {})
+        local asked = table.remove(fake.requests)
+        assert.equal("https://eks.us-east-1.amazonaws.com/clusters", asked.url)
+        assert.is_nil(asked.tls.ca_file)
+        local _, e = aws.session { profile = "a" }
+        assert.equal("RTL-AWS-001", e.code)
+      end
+    end
+    local arn = "role_arn = arn:aws:iam::123456789012:role/x-role\n"
+    for _, text in ipairs {
+      "role_arn =\n  a = b\n", arn .. "source_profile =\n  a = b\n",
+      arn .. "credential_source =\n  a = b\n", arn .. "web_identity_token_file =\n  a = b\n",
+      "credential_process =\n  a = b\n", "sso_role_name =\n  a = b\n",
+      "aws_access_key_id =\naws_secret_access_key = s\n", "aws_access_key_id = A\n"
+        .. "aws_secret_access_key =\n", "aws_access_key_id =\n  a = b\n",
+      "aws_access_key_id = A\naws_secret_access_key =\n  a = b\n",
+    } do
+      file("config", "[profile x]\n" .. text)
+      local none, e = found { profile = "x" }
+      assert.is_nil(none)
+      assert.matches("^RTL%-", e.code)
+    end
+  end)
+
+  it("looks no further when a role names its own profile, which has no keys", function ()
+    file("config", "[profile x]\nrole_arn = arn:aws:iam::123456789012:role/x-role\n"
+      .. "source_profile = x\n")
+    variables.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI = "/v2/x"
+    local none, e = found { profile = "x" }
+    assert.is_nil(none)
+    assert.equal("RTL-CRED-003", e.code)
+    assert.same({}, fake.requests)
+  end)
+
   it("refuses roles that have no usable source", function ()
     local arn = "role_arn = arn:aws:iam::123456789012:role/x-role\n"
     for text, code in pairs {

@@ -262,7 +262,8 @@ describe("TLS", function ()
       for _, login in ipairs { "u:hush@", "u:hu@sh@", "u:hu/sh@", "u:hush%zz@" } do
         for _, place in ipairs { "127.0.0.1:1", "127.0.0.1:99999", "no-such-proxy.invalid:1" } do
           for _, scheme in ipairs { "http://", "foo://", "" } do
-            for _, text in ipairs { scheme .. login .. place, secret.new(scheme .. login .. place) } do
+            local whole = scheme .. login .. place
+            for _, text in ipairs { whole, secret.new(whole) } do
               local res, e = through(text, "https://a.test/")
               assert.is_nil(res)
               assert.is_nil((tostring(e) .. e.message .. e.hint):find "sh[@%%]")
@@ -341,7 +342,8 @@ describe("the environment's proxy", function ()
       { "10.0.0.0/40", "10.1.2.3", false }, { "", "x.test", false },
       { "x.test.", "x.test", true }, { "x.test", "a.x.test.", true }, { ".", "x.test", false },
       { "[2001:db8::1]", "[2001:db8::1]", true }, { "2001:DB8::1", "[2001:db8::1]", true },
-      { "[2001:db8::1]:443", "[2001:db8::1]", true }, { "[2001:db8::1]:80", "[2001:db8::1]", false },
+      { "[2001:db8::1]:443", "[2001:db8::1]", true },
+      { "[2001:db8::1]:80", "[2001:db8::1]", false },
       { "x", "169.254.169.254", true },
       { "x", "127.0.0.1", true }, { "x", "localhost", true }, { "x", "[::1]", true },
       { "x", "[fd00:ec2::254]", true }, { "x", "[2001:db8::1]", false },

@@ -56,11 +56,27 @@ local function ended(creds)
   }
 end
 
+-- Keys go into headers as they stand. A line end in one comes from a bad copy; no service takes it.
+local function garbled(creds)
+  for _, field in ipairs { "access_key_id", "secret_access_key", "session_token" } do
+    if creds[field] and not secret.is_line(creds[field]) then
+      return err.fail {
+        code = "RTL-CRED-004",
+        message = ("the %s from %s holds a line end or another control character"):format(
+          (field:gsub("_", " ")), creds.source),
+        hint = "copy it anew: it is one line of text",
+      }
+    end
+  end
+end
+
 -- What the source gives: credentials that serve | nil, err. Keys that the service called ended
 -- twice don't, whatever their date says.
 local function from_source(self)
   local creds, failure = self.source()
   if not creds then return nil, failure end
+  local _, garbage = garbled(creds)
+  if garbage then return nil, garbage end
   local refused = not creds.lasting and (self.refusals[creds.access_key_id] or 0) > 1
   if refused or not serves(creds) then return ended(creds) end
   if self.served and self.check then

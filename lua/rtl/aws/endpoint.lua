@@ -29,6 +29,11 @@ local function partition(region)
   return AWS
 end
 
+--- Whether a text has the form of a region's name: it becomes part of a host's.
+function M.is_region(text)
+  return text:match "^%l%l[%l%d-]*%-%d+$" ~= nil
+end
+
 --- The partition id of a region: "aws", "aws-cn", "aws-us-gov", …
 function M.partition(region)
   return partition(region).id
@@ -106,25 +111,42 @@ local function absent(svc, region, kind)
   }
 end
 
+-- An endpoint of the user's own: no login in it, and nothing behind its path.
+local function own_endpoint(svc, given, signing, variant)
+  local authority, rest = given:match "^https?://([^/?#@%s]+)(.*)$"
+  if not authority or rest:find "^[^/]" or rest:find "[?#%s]" then
+    return err.fail {
+      code = "RTL-AWS-010", message = ("the endpoint of %s can't be '%s'"):format(svc.id,
+        (given:gsub("//.*@", "//…@"))),
+      hint = "it is written like https://host:port/path (AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_"
+        .. variable_of(svc) .. " or the profile's endpoint_url)",
+    }
+  end
+  if variant and variant.fips then
+    return err.fail {
+      code = "RTL-AWS-008",
+      message = ("a FIPS endpoint of %s is wanted, and the endpoint %s is set"):format(svc.id,
+        given),
+      hint = "unset AWS_USE_FIPS_ENDPOINT (use_fips_endpoint), or AWS_ENDPOINT_URL",
+    }
+  end
+  return { url = given:gsub("/+$", ""), region = signing, own = true, kind = "plain" }
+end
+
 --- Where a service is: {url = "https://host", region = signing region, kind = "plain|dual|fips|
--- fips_dual", own = true when the user set it}, or nil and RTL-AWS-008. `variant` is nil or
--- {fips = bool, dual = bool}. An endpoint of the user's own is taken as it is, except that nobody
--- can say of it that it is a FIPS endpoint.
+-- fips_dual", own = true when the user set it}, or nil and RTL-AWS-002, -008 or -010. `variant` is
+-- nil or {fips = bool, dual = bool}. An endpoint of the user's own is taken as it is, except that
+-- nobody can say of it that it is a FIPS endpoint.
 function M.resolve(svc, region, given, variant)
+  if not M.is_region(region) then
+    return err.fail {
+      code = "RTL-AWS-002", message = "'" .. region .. "' is not the name of a region",
+    }
+  end
   local part, kind = partition(region), kind_of(variant)
   local fixed = svc.hosts and svc.hosts[part.id]
   local signing = fixed and fixed.region or region
-  if given then
-    if variant and variant.fips then
-      return err.fail {
-        code = "RTL-AWS-008",
-        message = ("a FIPS endpoint of %s is wanted, and the endpoint %s is set"):format(svc.id,
-          given),
-        hint = "unset AWS_USE_FIPS_ENDPOINT (use_fips_endpoint), or AWS_ENDPOINT_URL",
-      }
-    end
-    return { url = given:gsub("/+$", ""), region = signing, own = true, kind = "plain" }
-  end
+  if given then return own_endpoint(svc, given, signing, variant) end
   local form = form_of(svc, part, kind)
   if not form then return absent(svc, region, kind) end
   local host = filled(form, {

@@ -39,20 +39,20 @@ local function region_of(options, profile)
     local region = variable(name)
     if region then return region, name end
   end
-  if profile and profile.region then return profile.region, "profile" end
+  if profile and (profile.region or "") ~= "" then return profile.region, "profile" end
   local region = providers.instance_region()
   if region then return region, "instance metadata" end
 end
 
 local function tls_of(profile)
   local file = variable "AWS_CA_BUNDLE" or profile and profile.ca_bundle
-  return file and { ca_file = file } or nil
+  return file and file ~= "" and { ca_file = file } or nil
 end
 
 -- One limiter for all clients of a session that ask the same service in the same region.
 local function limiter_of(self, svc, region)
   local place = endpoint.resolve(svc, region)
-  local key = svc.name .. " " .. place.region
+  local key = svc.name .. " " .. (place and place.region or region)
   self.limiters[key] = self.limiters[key] or limiter.new(svc.limits)
   return self.limiters[key]
 end
@@ -207,7 +207,7 @@ function M.session(options)
       hint = "give --region, or set AWS_REGION or the profile's region",
     }
   end
-  if not region:match "^%l%l[%l%d-]*%-%d+$" then -- it becomes part of a host name
+  if not endpoint.is_region(region) then
     return err.fail {
       code = "RTL-AWS-002",
       message = ("'%s' (%s) is not the name of a region"):format(region, source),

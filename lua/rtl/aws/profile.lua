@@ -176,6 +176,15 @@ local function read(path, is_config)
   return M.parse(text, is_config, path)
 end
 
+-- Settings that rtl reads hold no group of sub-keys: where one stands, nothing is set.
+local function drop_groups(sections)
+  for _, section in pairs(sections) do
+    for key, text in pairs(section) do
+      if type(text) == "table" then section[key] = "" end
+    end
+  end
+end
+
 -- The credentials file wins over the config file, key by key, but for the pair of keys.
 local function merge(config, credentials)
   for name, section in pairs(credentials.profile) do
@@ -187,6 +196,8 @@ local function merge(config, credentials)
     for _, key in ipairs(KEYS) do merged[key] = pair[key] end
     config.profile[name], config.in_credentials[name] = merged, owner == section
   end
+  drop_groups(config.profile)
+  drop_groups(config["sso-session"])
   table.move(credentials.notes, 1, #credentials.notes, #config.notes + 1, config.notes)
   return config
 end

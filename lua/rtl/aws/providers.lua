@@ -134,15 +134,15 @@ local function from_process(command, source)
 end
 
 local function static_of(profile, source)
-  if not profile.aws_access_key_id then return nil end
-  if not profile.aws_secret_access_key then
+  local id, key = text_of(profile.aws_access_key_id), hidden(profile.aws_secret_access_key)
+  if not id or not key then
     return err.fail {
-      code = "RTL-CRED-003", message = "aws_secret_access_key is not set (" .. source .. ")",
+      code = "RTL-CRED-003", message = ("%s is not set (%s)"):format(
+        id and "aws_secret_access_key" or "aws_access_key_id", source),
     }
   end
   return {
-    access_key_id = profile.aws_access_key_id, source = source,
-    secret_access_key = hidden(profile.aws_secret_access_key),
+    access_key_id = id, source = source, secret_access_key = key,
     session_token = hidden(profile.aws_session_token or profile.aws_security_token),
   }
 end
@@ -200,7 +200,7 @@ local function with_web_identity(options, role, source)
   if not token then return nil, failure end
   return options.assume {
     role_arn = role.role_arn, session_name = role.role_session_name, token = token,
-    region = role.region, source = source,
+    region = text_of(role.region), source = source,
   }
 end
 
@@ -288,7 +288,8 @@ local function with_role(options, name, profile, visited)
     role_arn = profile.role_arn, session_name = profile.role_session_name,
     external_id = profile.external_id, duration = duration,
     mfa_serial = profile.mfa_serial, mfa_code = code,
-    region = profile.region, credentials = source, source = "profile " .. name .. " (role)",
+    region = text_of(profile.region), credentials = source,
+    source = "profile " .. name .. " (role)",
   }
   if creds then creds.asked = code ~= nil or source.asked end
   return creds, failure

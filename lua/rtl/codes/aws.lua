@@ -44,6 +44,12 @@ return {
     next = "Unset AWS_USE_FIPS_ENDPOINT or AWS_USE_DUALSTACK_ENDPOINT (or the profile's settings), "
       .. "or name the endpoint with AWS_ENDPOINT_URL_<SERVICE>.",
   },
+  ["RTL-AWS-010"] = {
+    title = "The endpoint that is set is no endpoint",
+    cause = "AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_<SERVICE> or an endpoint_url of the profile is not "
+      .. "the URL of a host.",
+    next = "Write it like https://host:port/path, or unset it.",
+  },
   ["RTL-AWS-009"] = {
     title = "The token for an EKS cluster is too long",
     cause = "It holds the session token of the keys, and EKS takes 4096 bytes in all.",

@@ -18,8 +18,9 @@ return {
   },
   ["RTL-CRED-004"] = {
     title = "A credential source gave no usable keys",
-    cause = "Its document lacks AccessKeyId or SecretAccessKey.",
-    next = "Ask the source by hand, and look at its message.",
+    cause = "Its document lacks AccessKeyId or SecretAccessKey, or a key came with a line end or "
+      .. "another control character (a bad copy).",
+    next = "Ask the source by hand, and look at its message; copy keys anew, each as one line.",
   },
   ["RTL-CRED-005"] = {
     title = "credential_process failed",

@@ -66,8 +66,8 @@ return {
   },
   ["RTL-NET-012"] = {
     title = "Proxy refused",
-    cause = "The HTTP proxy was not found, wants a login, refuses to connect to this host, or can't "
-      .. "now (a 5xx, which is tried again).",
+    cause = "The HTTP proxy was not found, wants a login, or refuses to connect to this host (for "
+      .. "now: a 5xx is tried again).",
     next = "Check HTTPS_PROXY and NO_PROXY; user and password go into the proxy's URL.",
   },
   ["RTL-NET-013"] = {
