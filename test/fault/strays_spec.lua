@@ -32,8 +32,8 @@ describe("a teardown among strays", function ()
     local request = impl.request
     impl.request = function (wanted)
       if type(wanted.body) == "string" then calls[#calls + 1] = wanted.body end
-      if refused and type(wanted.body) == "string" and wanted.body:find(refused) then
-        return REFUSAL
+      for _, pattern in ipairs(refused or {}) do
+        if type(wanted.body) == "string" and wanted.body:find(pattern) then return REFUSAL end
       end
       return request(wanted)
     end
@@ -194,8 +194,8 @@ describe("a teardown among strays", function ()
     assert.same({}, played.list(world))
   end)
 
-  it("says id and price of a gateway and its address that stay, whatever is in the way", function ()
-    refused = "^Action=DeleteNatGateway&"
+  it("says id and price of a gateway and its address that stay, and of a group left", function ()
+    refused = { "^Action=DeleteNatGateway&", "^Action=DeleteSecurityGroup&" }
     local exit, outcome = teardown()
     assert.equal("left", exit)
     local rows = {}
@@ -205,7 +205,9 @@ describe("a teardown among strays", function ()
       assert.equal(id, rows[kind].id)
       assert.is_true(rows[kind].hourly > 0)
     end
-    assert.matches("UnauthorizedOperation", rows.nat_gateway.reason)
+    for _, kind in ipairs { "nat_gateway", "security_group" } do
+      assert.matches("UnauthorizedOperation", rows[kind].reason)
+    end
     assert.is_nil(rows.eks_cluster)
     refused = nil
     assert.equal("done", (teardown()))
