@@ -37,6 +37,7 @@ local SELDOM = {
   ["eks:DeleteAccessEntry"] = "an admin who is listed no more",
   ["eks:DeletePodIdentityAssociation"] = "a bucket that is set no more",
   ["eks:DescribeUpdate"] = "a change of a cluster, group or add-on",
+  ["eks:ListAccessEntries"] = "a cluster that was given: ours in it are looked for",
   ["eks:UpdateAddon"] = "another version of an add-on",
   ["eks:UpdateClusterConfig"] = "other public CIDRs",
   ["eks:UpdateNodegroupConfig"] = "another number of nodes",
