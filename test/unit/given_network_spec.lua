@@ -15,7 +15,7 @@ describe("a given network", function ()
       return one
     end
     local ctx = scripted_aws.context {
-      ["ec2:describe_subnets"] = { subnet("s-2", change.other_zone or "use2-az3"),
+      ["ec2:describe_subnets"] = change.answer or { subnet("s-2", change.other_zone or "use2-az3"),
         subnet("s-1", "use2-az2", change.first) },
       ["ec2:describe_route_tables"] = {
         { Associations = { { Main = true } }, Routes = { { DestinationCidrBlock = "0.0.0.0/0",
@@ -30,7 +30,8 @@ describe("a given network", function ()
     local gpu_type = change.gpu_type or "g6.12xlarge"
     local run = { facts = { instance = instances.of(gpu_type) }, settings = { vpc_id = "vpc-1",
       private_subnets = { "s-1", "s-2" }, gpu_type = gpu_type, gpu_count = change.count or 2,
-      use_cluster = change.use_cluster or "" } }
+      use_cluster = change.use_cluster or "", use_gpu_group = change.use_gpu_group or "" },
+      region = "us-east-2" }
     function run.aws(_, service) return ctx:aws(service) end
     function run.fail(_, fields) error(err.new(fields), 0) end
     local ok, value = pcall(task.run, given_network.zone, run)
@@ -71,6 +72,23 @@ describe("a given network", function ()
     refusal("subnet s-1 gives public addresses (MapPublicIpOnLaunch), which a p4d.24xlarge with "
       .. "its 4 interfaces can't have", { first = first, gpu_type = "p4d.24xlarge" })
     assert.equal("use2-az2", (check { first = first }))
+  end)
+
+  it("is refused by the setting and the region when AWS knows no such subnet", function ()
+    refusal("private_subnets, in us-east-2: The subnet ID 's-1' does not exist", {
+      answer = function ()
+        return scripted_aws.refuse("InvalidSubnetID.NotFound", "The subnet ID 's-1' does not exist")
+      end })
+    local _, other = check { answer = function ()
+      return scripted_aws.refuse("UnauthorizedOperation", "not allowed")
+    end }
+    assert.equal("UnauthorizedOperation", other.code)
+  end)
+
+  it("needs no addresses for GPU nodes that stand in it", function ()
+    local first = { AvailableIpAddressCount = 3 }
+    assert.equal("use2-az2", (check { first = first, use_gpu_group = "gpus" }))
+    refusal("has 3 free addresses", { first = first })
   end)
 
   it("is refused when it has too few addresses, is another VPC's, or all in one zone", function ()

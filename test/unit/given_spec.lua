@@ -230,6 +230,10 @@ describe("a bucket", function ()
       end,
     }
   end
+  local function closed(value)
+    return { PublicAccessBlockConfiguration = { BlockPublicAcls = value, IgnorePublicAcls = true,
+      BlockPublicPolicy = true, RestrictPublicBuckets = true } }
+  end
   local function ledger(state)
     return { ledger = { state = function () return { ["bucket/data"] = { state = state } } end } }
   end
@@ -248,9 +252,27 @@ describe("a bucket", function ()
   end)
 
   it("that a dead run made and had not tagged yet is tagged", function ()
-    local row = decide(wanted, answers(), ledger "open")
+    local all = answers()
+    all["s3:get_public_access_block"] = closed(true)
+    local row = decide(wanted, all, ledger "open")
     assert.is_nil(row.problem, tostring(row.problem))
     assert.equal("change", row.action)
+    assert.matches("tags", row.reasons[1])
+    assert.is_nil(row.reasons[2])
+  end)
+
+  it("of ours that somebody opened to the public is closed again", function ()
+    local all = answers { { Key = "rtl:deployment", Value = "toy" } }
+    all["s3:get_public_access_block"] = closed(true)
+    assert.equal("none", decide(wanted, all).action)
+    for _, answer in ipairs { closed(false), function ()
+      return scripted_aws.refuse "NoSuchPublicAccessBlockConfiguration"
+    end } do
+      all["s3:get_public_access_block"] = answer
+      local row = decide(wanted, all)
+      assert.equal("change", row.action)
+      assert.matches("public access: open → blocked", row.reasons[1], 1, true)
+    end
   end)
 
   it("that others have is named, though AWS says nothing but 403", function ()

@@ -2,6 +2,7 @@
 -- bucket "checkpoints" { bucket_name = "team-checkpoints" } → bucket_name, arn
 
 local array = require "rtl.array"
+local compare = require "rtl.plan.compare"
 local err = require "rtl.err"
 local kind = require "rtl.plan.kind"
 local support = require "rtl.kinds.support"
@@ -26,6 +27,19 @@ end
 
 local function missing(failure)
   return failure.status == 404 or failure.code == "NoSuchBucket"
+end
+
+local CLOSED = { BlockPublicAcls = true, IgnorePublicAcls = true, BlockPublicPolicy = true,
+  RestrictPublicBuckets = true }
+
+-- Whether all ways of making a bucket public are blocked: true, false, or nil, err.
+local function is_private(ctx, name)
+  local answer, failure = ctx:aws("s3"):get_public_access_block { Bucket = name }
+  if answer then return compare.same(CLOSED, answer.PublicAccessBlockConfiguration or {}) end
+  if failure.code == "NoSuchPublicAccessBlockConfiguration" or failure.status == 404 then
+    return false
+  end
+  return nil, failure
 end
 
 -- A look at a bucket comes without a text.
@@ -57,14 +71,23 @@ local function read(ctx, res)
     problem.hint = "A bucket that is there is used by use_bucket; choose another name for bucket"
     return nil, problem
   end
-  return { id = name, bucket_name = name, arn = arn_of(ctx, name),
+  local live = { id = name, bucket_name = name, arn = arn_of(ctx, name),
     tagged = support.is_ours(ctx, tags) }
+  if res.given then return live end
+  live.private, refused = is_private(ctx, name)
+  if live.private == nil then return nil, refused end
+  return live
 end
 
--- A bucket made and not yet tagged (the program died between the calls) is tagged now.
+-- A bucket made and not yet tagged or closed (the program died between the calls) is so now.
 local function diff(_, res, _, live)
-  if res.given or live.tagged then return {} end
-  return { { field = "tags", want = "this deployment's" } }
+  local changes = {}
+  if res.given then return changes end
+  if not live.tagged then changes[1] = { field = "tags", want = "this deployment's" } end
+  if not live.private then
+    changes[#changes + 1] = { field = "public access", want = "blocked", have = "open" }
+  end
+  return changes
 end
 
 local function settle(ctx, res, name)
@@ -72,9 +95,7 @@ local function settle(ctx, res, name)
   local done, failure = s3:put_bucket_tagging { Bucket = name,
     Tagging = { TagSet = support.tag_list(ctx:tags_for(res)) } }
   if not done then return nil, failure end
-  return s3:put_public_access_block { Bucket = name, PublicAccessBlockConfiguration = {
-    BlockPublicAcls = true, IgnorePublicAcls = true, BlockPublicPolicy = true,
-    RestrictPublicBuckets = true } }
+  return s3:put_public_access_block { Bucket = name, PublicAccessBlockConfiguration = CLOSED }
 end
 
 local function create(ctx, res, f)
@@ -148,7 +169,7 @@ return kind.define {
   ready = { usual = 3, delete_usual = 10 },
   actions = {
     "tag:GetResources",
-    { "s3:ListBucket", "s3:GetBucketTagging", on = ARN },
+    { "s3:ListBucket", "s3:GetBucketTagging", "s3:GetBucketPublicAccessBlock", on = ARN },
     { "s3:CreateBucket", "s3:PutBucketTagging", "s3:PutBucketPublicAccessBlock", on = ARN },
     { "s3:DeleteBucket", on = ARN, purge = true },
     { "s3:DeleteObject", on = ARN .. "/*", purge = true },

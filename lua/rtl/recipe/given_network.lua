@@ -14,8 +14,13 @@ local function refuse(run, message, hint)
 end
 
 local function subnets_of(run, ids)
-  local list, by_id = assert(run:aws("ec2"):all("describe_subnets", { SubnetIds = array(ids) })), {}
-  for _, one in ipairs(list) do by_id[one.SubnetId] = one end
+  local list, failure = run:aws("ec2"):all("describe_subnets", { SubnetIds = array(ids) })
+  if not list and support.not_found(failure) then
+    refuse(run, ("private_subnets, in %s: %s"):format(run.region, failure.message),
+      "Check the ids, the region and the account")
+  end
+  local by_id = {}
+  for _, one in ipairs(list or error(failure, 0)) do by_id[one.SubnetId] = one end
   local sorted = {}
   for i, id in ipairs(ids) do sorted[i] = by_id[id] end
   return sorted
@@ -88,8 +93,10 @@ local function check_way_out(run, tables, subnet)
   end
 end
 
+-- What GPU nodes that are still to come need of their subnet.
 local function check_gpu_subnet(run, subnet)
   local s = run.settings
+  if s.use_gpu_group ~= "" then return end
   local count = #instances.interfaces(s.gpu_type, run.facts.instance.efa)
   if subnet.MapPublicIpOnLaunch and count > 1 then
     refuse(run, ("subnet %s gives public addresses (MapPublicIpOnLaunch), which a %s with its %d "
