@@ -4,6 +4,7 @@
 --
 -- Reads only. Finds things by ledger and by tag, like teardown.
 
+local given_cluster = require "rtl.recipe.given_cluster"
 local lease = require "rtl.kinds.lease"
 local lease_line = require("rtl.recipe.lease").line
 local plan = require "rtl.plan"
@@ -75,6 +76,7 @@ return {
   action = function (run)
     run:connect()
     run:peek()
+    run:reading(given_cluster.enter, run)
     pricing.load(run.ctx, { others = true,
       types = { run.settings.gpu_type, run.settings.system_type } })
     local lines = report.head(run)

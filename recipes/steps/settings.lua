@@ -146,6 +146,9 @@ local function check_network(run)
   if s.use_cluster ~= "" and s.vpc_id == "" then
     wrong_network(run, ("use_cluster is given without the network of %s"):format(s.use_cluster),
       "Set vpc_id to its VPC, and private_subnets to two private subnets for the nodes")
+  elseif s.vpc_id ~= "" and #s.region > 1 then
+    wrong_network(run, ("vpc_id=%s is in one region, and region lists %s"):format(s.vpc_id,
+      table.concat(s.region, ", ")), "Name the region that it is in")
   elseif s.vpc_id ~= "" and #s.private_subnets < 2 then
     wrong_network(run, ("vpc_id is given with %d private subnets; two are needed"):format(
       #s.private_subnets))

@@ -125,7 +125,13 @@ describe("a deployment among given things", function ()
     end
     local efa = region.security_groups:first(function (one) return one.GroupName == "host-efa" end)
     play_guest(given { use_cluster = "host", use_system_group = host.system, node_role = "",
-      use_gpu_group = host.gpu, efa_security_group = efa.GroupId })
+      use_gpu_group = host.gpu, efa_security_group = efa.GroupId }, function ()
+        local _, _, last = played.run("recipes/status.lua", false, {}, { name = "guest",
+          namespace = "guest" })
+        local text = table.concat(last.text.lines, "\n")
+        assert.matches("ray_cluster", text, 1, true) -- found in the host's cluster
+        assert.matches("kuberay-operator", text, 1, true)
+      end)
     for _, name in ipairs { "CreateLaunchTemplate", "CreateSecurityGroup", "CreateRole" } do
       assert.equal(0, count("Action=" .. name), name)
     end

@@ -75,6 +75,8 @@ describe("settings", function ()
 
   it("give a cluster with its network, and a network with two subnets", function ()
     refused({ use_cluster = "team" }, "use_cluster is given without the network of team", "vpc_id")
+    refused(with { region = "us-east-2,us-west-2" }, "vpc_id=vpc-1a is in one region",
+      "us-east-2, us-west-2")
     refused({ vpc_id = "vpc-1a" }, "0 private subnets; two are needed")
     refused({ private_subnets = "subnet-1a,subnet-1b" }, "without the vpc_id")
   end)
