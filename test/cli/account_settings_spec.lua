@@ -4,6 +4,7 @@
 local fs = require "rtl.fs"
 local played = require "test.support.played"
 local program = require "test.support.program"
+local rights = require "rtl.rehearse.rights"
 
 local DEPLOY = "recipes/deploy.lua"
 local BOUNDARY = "arn:aws:iam::000000009012:policy/team/boundary"
@@ -107,6 +108,20 @@ describe("what an organization asks for", function ()
     local cluster = now.aws.regions["us-east-2"].clusters:get "ray-train"
     assert.same({ "198.51.100.0/24" },
       { table.unpack(cluster.resourcesVpcConfig.publicAccessCidrs) })
+  end)
+end)
+
+describe("--policy", function ()
+  it("prints JSON and nothing else, and what else there is to say beside it", function ()
+    local state = fs.temp_dir "rtl-test-"
+    local ran = deploy(state, "--policy", "--bucket", "team-ckpt")
+    assert.equal(0, ran.status, ran.stderr)
+    local path = fs.join(state, "policy.json")
+    assert(fs.write(path, ran.stdout))
+    local documents = assert(rights.read(path))
+    fs.remove_tree(state)
+    assert(#documents > 1)
+    assert.matches(#documents .. " documents", ran.stderr)
   end)
 end)
 

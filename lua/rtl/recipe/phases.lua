@@ -335,6 +335,7 @@ end
 
 -- Nothing is asked of what stands: a policy is for the whole life of a deployment.
 local function policy_only(run)
+  run.prints = true
   failure.reading(preflights, run)
   declare(run)
   policy.show(run)

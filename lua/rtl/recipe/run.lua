@@ -171,9 +171,10 @@ function Run:emit(event)
   self.bus:emit(event)
 end
 
---- One line to the reader.
+--- One line to the reader; on standard error in a run that `prints` something for a file.
 function Run:note(text, fields)
-  local event = { type = "note", text = plain(text), step = self.step and self.step.name }
+  local event = { type = rawget(self, "prints") and "aside" or "note", text = plain(text),
+    step = self.step and self.step.name }
   for key, value in pairs(fields or {}) do event[key] = value end
   self.bus:emit(event)
 end
