@@ -64,7 +64,7 @@ describe("a hold", function ()
   before_each(function () state = assert(fs.temp_dir "rtl-hold-") end)
   after_each(function () fs.remove_tree(state) end)
 
-  for _, seconds in ipairs { 2, 60, 400 } do
+  for _, seconds in ipairs { 20, 60, 400 } do
     it(("is given back when the run is stopped after %d s"):format(seconds), function ()
       local world, leave = played.enter("calm", state)
       local ok, message = pcall(function ()
