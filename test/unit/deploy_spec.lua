@@ -4,6 +4,7 @@ local instances = require "rtl.kinds.instances"
 local load_file = require "rtl.recipe.load"
 local plan = require "rtl.plan"
 local recipe = require "rtl.recipe.recipe"
+local ref = require "rtl.ref"
 local run_object = require "rtl.recipe.run"
 local wire = require "rtl.wire"
 
@@ -218,10 +219,51 @@ describe("the deploy recipe", function ()
     assert.is_truthy(all["helm_release/aws-efa-k8s-device-plugin"])
   end)
 
+  it("puts nodes into private subnets only, behind a NAT gateway in the GPUs' zone", function ()
+    local list, run = declare {}
+    local all, groups = by_key(list), 0
+    for _, res in ipairs(list) do
+      if res.kind_name == "node_group" then
+        groups = groups + 1
+        for _, key in ipairs(ref.targets(res.fields.subnet_ids)) do
+          assert.is_nil(all[key].fields.public, key)
+        end
+        local needs = table.concat(run.graph:edges(res), " ")
+        for _, name in ipairs { "vpc-cni", "kube-proxy", "coredns", "eks-pod-identity-agent" } do
+          assert.matches("eks_addon/" .. name, needs, 1, true)
+        end
+        assert.matches("route_table/private", needs, 1, true)
+      end
+    end
+    assert.equal(2, groups)
+    assert.same({ "subnet/public-use2-az2" },
+      ref.targets(all["nat_gateway/ray-train"].fields.subnet_id))
+    assert.same({ "route_table/private" }, ref.targets(all["vpc_endpoint/s3"].fields.route_tables))
+    assert.equal("s3", all["vpc_endpoint/s3"].fields.service)
+    assert.same({ "subnet/private-use2-az1", "subnet/private-use2-az2" },
+      ref.targets(all["route_table/private"].fields.subnets))
+    assert.is_true(all["security_group/efa"].fields.itself)
+    assert.is_nil(all["placement_group/gpu"])
+  end)
+
   it("ties a bucket for checkpoints to the Ray pods", function ()
     local all = by_key((declare { bucket = "team-checkpoints" }))
     assert.is_truthy(all["bucket/team-checkpoints"])
     assert.is_nil(all["bucket/team-checkpoints"].given)
+    local role = all["iam_role/pods"].fields
+    assert.equal("pods.eks.amazonaws.com", role.service)
+    local list, objects = table.unpack(role.inline.checkpoints.Statement)
+    assert.same({ "s3:ListBucket", "s3:GetBucketLocation" }, list.Action)
+    assert.equal("<bucket/team-checkpoints.arn>", tostring(list.Resource))
+    assert.same({ "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload" },
+      objects.Action)
+    assert.same({ "bucket/team-checkpoints" }, ref.targets(objects.Resource))
+    local tie = all["pod_identity_association/ray"].fields
+    assert.same({ "ray-train", "ray-train" }, { tie.namespace, tie.service_account })
+    assert.equal("<iam_role/pods.arn>", tostring(tie.role_arn))
+    assert.same({ "ray-train", "ray-train" }, {
+      all["kubernetes_object/ray-service-account"].fields.manifest.metadata.name,
+      all["kubernetes_object/ray-service-account"].fields.manifest.metadata.namespace })
     local spec = all["ray_cluster/ray-train-cluster"].fields.manifest.spec
     assert.equal("ray-train", spec.headGroupSpec.template.spec.serviceAccountName)
     assert.equal("ray-train", spec.workerGroupSpecs[1].template.spec.serviceAccountName)
