@@ -239,7 +239,7 @@ describe("a report about a control plane or its nodes", function ()
 
   it("K023: while a console only tells of time-outs, and the node is young, there is hope",
     function ()
-      local function wait(age)
+      local function wait(age, line)
         local looks = 0
         return wait_for_group({ status = "CREATING" }, {
           ["ec2:describe_instances"] = function ()
@@ -247,10 +247,14 @@ describe("a report about a control plane or its nodes", function ()
             local now = require("rtl.clock").utc()
             return { { Instances = { { InstanceId = "i-01", LaunchTime = now - age } } } }
           end,
-          ["ec2:get_console_output"] = { Output = crypto.base64_encode "dial tcp: i/o timeout" } })
+          ["ec2:get_console_output"] = { Output = crypto.base64_encode("Command line: "
+            .. "nvme_core.io_timeout=4294967295\nnodeadm: done\nno config is missing\n"
+            .. line) } })
       end
-      assert.equal("RTL-PLAN-014", wait(300).code) -- EKS' own word is waited for
-      local failure = wait(1000)
+      assert.equal("RTL-PLAN-014", wait(5000, "a quiet node").code)
+      -- EKS' own word is waited for.
+      assert.equal("RTL-PLAN-014", wait(300, "dial tcp: i/o timeout").code)
+      local failure = wait(1000, "dial tcp: i/o timeout")
       assert.equal("RTL-PLAN-018", failure.code)
       assert.matches("check NAT, routes", failure.hint)
     end)

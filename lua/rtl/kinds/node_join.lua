@@ -19,40 +19,50 @@ local function console(ctx, id)
   return text ~= "" and text or nil
 end
 
+local UNREACHABLE = "The node can't reach the cluster: check NAT, routes and the cluster's private "
+  .. "endpoint"
+
+-- What a line of a console says, folded, in order of weight; seconds after the launch from which no
+-- more is hoped for; the next step. (Every kernel's own first line has "io_timeout" in it.)
+local SIGNS = {
+  { "nodeadm.*missing config", 0,
+    "The image expects a nodeadm config: own images need user data that gives it" },
+  { "nodeadm.*fatal", 0, "nodeadm gives up: see its line of the console" },
+  { "kubelet.*unauthorized", 900,
+    "The cluster does not know the node's role: check its access entry" },
+  { "i/o timeout", 900, UNREACHABLE }, { "timed out", 900, UNREACHABLE },
+  { "deadline exceeded", 900, UNREACHABLE }, { "no route to host", 900, UNREACHABLE },
+}
+
+local function lines_of(text)
+  local lines = {}
+  for line in (text or ""):gmatch("[^\r\n]+") do lines[#lines + 1] = line end
+  return lines
+end
+
+local function sign_of(text)
+  local lines = lines_of(text)
+  for _, sign in ipairs(SIGNS) do
+    for _, line in ipairs(lines) do
+      if line:lower():find(sign[1]) then return sign end
+    end
+  end
+end
+
+local function is_telling(line)
+  local folded = line:lower()
+  return folded:find("nodeadm", 1, true) or folded:find("error", 1, true)
+    or folded:find("fail", 1, true) or sign_of(line)
+end
+
 -- Lines that name a cause; else the last ones.
 local function telling(text)
-  local marked, last = {}, {}
-  for line in text:gmatch("[^\r\n]+") do
-    last[#last + 1] = line
-    local folded = line:lower()
-    if folded:find("nodeadm", 1, true) or folded:find("error", 1, true)
-      or folded:find("fail", 1, true) or folded:find("timeout", 1, true) then
-      marked[#marked + 1] = line
-    end
+  local last, marked = lines_of(text), {}
+  for _, line in ipairs(last) do
+    if is_telling(line) then marked[#marked + 1] = line end
   end
   local from = #marked > 0 and marked or last
   return table.concat(from, "\n", math.max(1, #from - LINES + 1))
-end
-
--- What a console says, in order: two texts that it holds; seconds after the launch from which no
--- more is hoped for; the next step.
-local SIGNS = {
-  { "nodeadm", "missing", 0,
-    "The image expects a nodeadm config: own images need user data that gives it" },
-  { "nodeadm", "fatal", 0, "nodeadm gives up: see its line of the console" },
-  { "timeout", "", 900,
-    "The node can't reach the cluster: check NAT, routes and the cluster's private endpoint" },
-  { "no route", "", 900,
-    "The node can't reach the cluster: check NAT, routes and the cluster's private endpoint" },
-  { "unauthorized", "kubelet", 900,
-    "The cluster does not know the node's role: check its access entry" },
-}
-
-local function sign_of(text)
-  local folded = (text or ""):lower()
-  for _, sign in ipairs(SIGNS) do
-    if folded:find(sign[1], 1, true) and folded:find(sign[2], 1, true) then return sign end
-  end
 end
 
 local function nodes_of(ctx, group)
@@ -84,7 +94,7 @@ local function unjoined(res, said, id, text)
   local sign = sign_of(text)
   return err.new { code = "RTL-PLAN-018", doing = res.key, instance = id,
     message = said .. (text and ("\nconsole of " .. id .. ":\n" .. telling(text)) or ""),
-    hint = sign and sign[4] or "Check the node's route to the internet and its role" }
+    hint = sign and sign[3] or "Check the node's route to the internet and its role" }
 end
 
 --- The error of a group whose nodes do not join (health issue NodeCreationFailure). `group`: what
@@ -112,7 +122,7 @@ function M.hopeless(ctx, res, cluster, group)
     for _, one in ipairs(reservation.Instances or {}) do
       local text = not nodes[one.InstanceId] and console(ctx, one.InstanceId)
       local sign = text and sign_of(text)
-      if sign and now - (one.LaunchTime or now) >= sign[3] then
+      if sign and now - (one.LaunchTime or now) >= sign[2] then
         return unjoined(res, ("instance %s runs and does not join"):format(one.InstanceId),
           one.InstanceId, text)
       end
