@@ -92,6 +92,7 @@ describe("a deployment among given things", function ()
     calls = {}
     local exit, outcome = played.run(DEPLOY, false, { yes = true }, settings)
     assert.equal("done", exit, tostring(outcome))
+    assert.equal("done", (played.run(DEPLOY, false, { plan = true, exit_code = true }, settings)))
     if between then between() end
     local gone, why = played.run(TEARDOWN, false, { yes = true },
       { name = "guest", purge = "true" })
@@ -146,8 +147,8 @@ describe("a deployment among given things", function ()
 
   it("leaves nothing in a given cluster without its ledger either", function ()
     empty_the_cluster()
-    play_guest(given { use_cluster = "host", bucket = "guest-data",
-      admins = "arn:aws:iam::000000009012:role/team/ops" }, function ()
+    play_guest(given { use_cluster = "host", bucket = "guest-data", down_after = "6h",
+      placement_group = "true", admins = "arn:aws:iam::000000009012:role/team/ops" }, function ()
       assert(fs.remove_tree(fs.join(state, "aws")))
     end)
   end)

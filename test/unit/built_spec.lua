@@ -168,3 +168,24 @@ describe("the default deployment", function ()
     end
   end)
 end)
+
+describe("a further admin", function ()
+  local OPS = "arn:aws:iam::000000009012:role/team/ops"
+  local POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+
+  it("has access for as long as the settings list it", function ()
+    local state = fs.temp_dir "rtl-built-"
+    local world, leave = played.enter("calm", state)
+    local _ <close> = setmetatable({}, { __close = function ()
+      leave()
+      fs.remove_tree(state)
+    end })
+    assert.equal("done", (played.run("recipes/deploy.lua", false, { yes = true }, {
+      admins = OPS })))
+    local entries = world.aws.regions["us-east-2"].clusters:get("ray-train").entries
+    assert.truthy(entries:get(OPS).policies:get(POLICY))
+    assert.equal("done", (played.run("recipes/deploy.lua", false, { yes = true })))
+    assert.is_nil(entries:get(OPS))
+    assert.is_true(#entries:all() > 0) -- the creator's, and the nodes'
+  end)
+end)
