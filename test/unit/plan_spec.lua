@@ -398,6 +398,24 @@ describe("teardown", function ()
     assert.equal(2, #outcome.left)
   end)
 
+  it("lets go with its holder what does not go by itself, and is kept by its like only", function ()
+    local paper, tried = kinds.all[4], 0
+    paper.holder, paper.carrier = paper.carrier, nil
+    put("paper", "a", put("house", "main"))
+    system.fail["delete paper/a"] = { code = "Stuck", stays = true }
+    local outcome = run()
+    assert.same({ {}, 2 }, { outcome.left, #outcome.removed })
+    assert.same({}, toy.inventory(system))
+    put("paper", "a", put("house", "main"))
+    system.fail["delete house/main"] = { code = "Stuck", stays = true }
+    outcome = run()
+    assert.equal(2, #outcome.left)
+    for _, what in ipairs(system.log) do
+      if what == "delete house/main" then tried = tried + 1 end
+    end
+    assert.equal(2, tried)
+  end)
+
   it("says before anything is deleted that others stand on something of ours", function ()
     put("house", "main")
     kinds.house.users = function () return { "a lodger" } end

@@ -43,8 +43,8 @@
 --                           ledger; the second sees what the first found (inside what we made)
 --   users(ctx, item)        names of what others have put into it, for teardown
 --   carrier(item, other)    whether `other` takes this with it when it is deleted: no call is made
---   holder(item, other)     whether `other` takes this with it if its own deletion fails: nothing
---                           but what stands in `other` is kept by it then
+--   holder(item, other)     whether `other` takes this with it if its own deletion fails. What has
+--                           such a function keeps only its like from going
 --   tokened                 create is safe to repeat with the same token
 --   ephemeral               a check or a wait: leaves nothing, no ledger
 --   data                    kept at teardown, unless purged

@@ -239,10 +239,10 @@ local function leave(ctx, item, result, failure, state)
   tell(ctx, item, state, { err = failure })
 end
 
--- Whether what could not go keeps the other from being tried: not what goes with a holder, unless
--- that takes both.
+-- Whether what could not go keeps the other from being tried. What is held in a cluster keeps only
+-- its like: no machine runs on for an object's sake, also where the cluster is given and stays.
 local function is_kept_by(item, other)
-  return other.left and not (other.holder and not item.holder)
+  return other.left and not (other.kind.holder and not item.kind.holder)
 end
 
 -- What could not go keeps what it surely needs; where only the kinds say so, it is tried, but not
