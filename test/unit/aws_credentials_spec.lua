@@ -462,6 +462,32 @@ describe("the credential chain", function ()
       assert(found { profile = "dev" })
     end)
 
+    it("takes the login that another program got for the same refresh token", function ()
+      login { expiresAt = "2015-08-30T12:00:00Z" }
+      local function lost_the_race()
+        login { accessToken = "theirs", expiresAt = "2015-08-30T13:36:00Z",
+          refreshToken = "refresh-2" }
+        return { status = 400, headers = { ["x-amzn-errortype"] = "InvalidGrantException" },
+          body = '{"error":"invalid_grant"}' }
+      end
+      fake.answers = { lost_the_race, ROLE }
+      assert(found { profile = "dev" })
+      for _, pair in ipairs(fake.requests[2].headers) do
+        if pair[1]:lower() == "x-amz-sso_bearer_token" then
+          assert.is_true(secret.equals(pair[2], "theirs"))
+        end
+      end
+      assert.equal("theirs", json.decode(assert(fs.read(path))).accessToken)
+    end)
+
+    it("keeps the login as it was when the answer holds no token", function ()
+      login()
+      local before = assert(fs.read(path))
+      fake.answers = { { body = '{"expiresIn":3600}' }, ROLE }
+      assert(found { profile = "dev" })
+      assert.equal(before, assert(fs.read(path)))
+    end)
+
     it("asks for a new login when there is no other way", function ()
       login { expiresAt = "2015-08-30T12:00:00Z" }
       fake.answers = { { status = 400, headers = { ["x-amzn-errortype"] = "InvalidGrantException" },

@@ -61,6 +61,10 @@ local function refresh(login, place, create)
     refresh_token = kept.refreshToken,
   }
   if not answer then return nil, failure end
+  if not secret.is(answer.accessToken) then
+    return err.fail { code = "RTL-AWS-003", doing = "sso-oidc:CreateToken",
+      message = "the answer is not what the service sends: it holds no token" }
+  end
   kept.accessToken = answer.accessToken
   kept.refreshToken = answer.refreshToken or kept.refreshToken
   kept.expiresAt = clock.iso(math.floor(clock.utc()) + (answer.expiresIn or 0))
@@ -90,6 +94,11 @@ function M.token(folder, place, create)
     local token
     token, failure = refresh(login, place, create)
     if token then return token end
+    -- A refresh token serves once: another program may have used it, and left the new login.
+    local newer = find(folder, place)
+    if newer and newer.ends > math.max(login.ends, clock.utc()) then
+      return newer.kept.accessToken
+    end
   end
   if left > 0 then return login.kept.accessToken end
   return nobody("the SSO login has expired", place, failure)
