@@ -9,6 +9,7 @@ const char *rtl_http_error_name(enum rtl_http_error error) {
       [RTL_HTTP_DNS] = "dns",
       [RTL_HTTP_CONNECT] = "connect",
       [RTL_HTTP_CERTIFICATE] = "certificate",
+      [RTL_HTTP_ROOTS] = "roots",
       [RTL_HTTP_TLS] = "tls",
       [RTL_HTTP_CONNECT_TIMEOUT] = "connect_timeout",
       [RTL_HTTP_IDLE] = "idle",
@@ -54,10 +55,10 @@ enum rtl_http_error rtl_http_error_of(CURL *easy, CURLcode code, int head_done, 
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS: return RTL_HTTP_CERTIFICATE;
+    case CURLE_SSL_CACERT_BADFILE: return RTL_HTTP_ROOTS;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:
-    case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CLIENTCERT:
     case CURLE_SSL_ENGINE_NOTFOUND:
     case CURLE_SSL_ENGINE_SETFAILED:

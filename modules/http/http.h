@@ -18,6 +18,7 @@ enum rtl_http_error {
   RTL_HTTP_DNS,
   RTL_HTTP_CONNECT,
   RTL_HTTP_CERTIFICATE,
+  RTL_HTTP_ROOTS, /* the CA certificates to trust can't be read */
   RTL_HTTP_TLS,
   RTL_HTTP_CONNECT_TIMEOUT,
   RTL_HTTP_IDLE,

@@ -213,6 +213,21 @@ describe("sigv4", function ()
     sigv4.forget_keys()
     assert.equal(first, sigv4.signature(request()))
     assert.not_equal(first, sigv4.signature(request { secret_access_key = "other" }))
+    -- Across midnight there and back, with keys that are replaced meanwhile: as with no cache.
+    local times, seen = { "20150830T235959Z", "20150831T000000Z" }, {}
+    for round = 1, 6 do
+      for key = 1, 3 do
+        local hidden <close> = secret.new("secret " .. key)
+        local time = times[round % 2 + 1]
+        local changes = { time = time, secret_access_key = hidden }
+        if round > 2 then
+          assert.equal(seen[time .. key], sigv4.signature(request(changes)))
+        else
+          sigv4.forget_keys()
+          seen[time .. key] = sigv4.signature(request(changes))
+        end
+      end
+    end
   end)
 
   it("signs requests larger than its first buffers", function ()

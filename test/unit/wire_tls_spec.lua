@@ -73,6 +73,16 @@ describe("TLS", function ()
     assert.equal(200, code)
   end)
 
+  it("says of a file that holds no roots what it should be, and does not try again", function ()
+    assert(fs.write(fs.join(dir, "junk.pem"), "no certificate"))
+    for _, name in ipairs { "nothing.pem", "junk.pem", "" } do
+      local code, e = code_of(tls, { ca_file = fs.join(dir, name) })
+      assert.same({ "RTL-NET-003", false }, { code, e.retryable })
+      assert.truthy(e.message:find(fs.join(dir, name), 1, true))
+      assert.matches("AWS_CA_BUNDLE", e.hint, 1, true)
+    end
+  end)
+
   it("does not reuse a connection that another trust made", function ()
     assert.equal(200, code_of(tls, { ca = pem "ca.pem" }))
     assert.equal("RTL-NET-003", code_of(tls, nil))

@@ -14,7 +14,8 @@ return {
   ["RTL-NET-003"] = {
     title = "Certificate not trusted",
     cause = "The server's certificate is not signed by a CA that is trusted here, is for another "
-      .. "name, or has expired. A proxy that opens TLS shows a certificate of its own.",
+      .. "name, or has expired. A proxy that opens TLS shows a certificate of its own. Or the file "
+      .. "of CAs that was named can't be read.",
     next = "Name the right CA (AWS_CA_BUNDLE, SSL_CERT_FILE, certificate-authority-data of the "
       .. "kubeconfig), check this machine's clock, or set the server's name (tls-server-name).",
   },

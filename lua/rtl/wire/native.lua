@@ -15,6 +15,7 @@ local ERRORS = {
   dns = { "RTL-NET-001", true },
   connect = { "RTL-NET-002", true },
   certificate = { "RTL-NET-003", false },
+  roots = { "RTL-NET-003", false },
   tls = { "RTL-NET-004", true },
   connect_timeout = { "RTL-NET-005", true },
   idle = { "RTL-NET-006", true },
@@ -32,6 +33,8 @@ local ERRORS = {
 
 local HINTS = {
   certificate = "If a proxy or a company CA stands between, name its CA (tls.ca_file).",
+  roots = "It must be a readable file of CA certificates in PEM form (tls.ca_file, AWS_CA_BUNDLE, "
+    .. "the profile's ca_bundle or SSL_CERT_FILE).",
   library = "Install libcurl4.",
 }
 
