@@ -918,6 +918,19 @@ describe("the shared files", function ()
     assert.equal("http://e", all.services.s.eks.endpoint_url)
   end)
 
+  it("end at a line that no setting needs, and not after minutes", function ()
+    for _, line in ipairs { "x = a" .. (" "):rep(1 << 20) .. "b", (" "):rep(1 << 20) .. "x",
+      "x" .. (" "):rep(1 << 20) .. "z", "# " .. ("#"):rep(1 << 20) } do
+      local all, e = profile.parse("[profile a]\n" .. line .. "\n", true, "config")
+      assert.is_nil(all)
+      assert.equal("RTL-CRED-001", e.code)
+      assert.matches("line 2: the line is too long", e.message)
+    end
+    local token = ("t"):rep(12000)
+    assert.is_true(secret.equals(token,
+      parse("[profile a]\naws_session_token = " .. token .. "\n").a.aws_session_token))
+  end)
+
   it("name the line of what is neither", function ()
     for text, line in pairs {
       ["x = 1\n"] = 1, ["[profile a\n"] = 1, ["[profile a]\nx\n"] = 2, ["[profile a]\n=x\n"] = 2,

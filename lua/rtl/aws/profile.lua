@@ -116,8 +116,12 @@ local function value_line(state, line)
   return true
 end
 
+-- More than any token has; what takes a line apart may take the square of its length.
+local LONGEST_LINE = 16 << 10
+
 -- A line that is indented deeper than the setting before it goes on with that setting.
 local function read_line(state, line, number, path)
+  if #line > LONGEST_LINE then return malformed(path, number, "the line is too long") end
   local indent, text = line:match "^(%s*)(.-)%s*$"
   if text == "" or text:find "^[#;]" then return true end
   if state.key and #indent > state.indent then

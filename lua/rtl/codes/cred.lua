@@ -2,7 +2,7 @@
 return {
   ["RTL-CRED-001"] = {
     title = "A shared AWS file can't be read",
-    cause = "The line named is neither a section nor a setting.",
+    cause = "The line named is neither a section nor a setting, or longer than 16 KiB.",
     next = "Mend ~/.aws/config or ~/.aws/credentials at that line.",
   },
   ["RTL-CRED-002"] = {
