@@ -42,18 +42,24 @@ local function feed(pipe, bytes)
   task.await(pipe:start(bytes))
 end
 
-local function drain(pipe)
+-- Reads to the end, so that the child can go on; keeps the first `most` bytes.
+local function drain(pipe, most)
   local _ <close> = pipe
-  local parts = {}
-  for bytes in task.await, pipe do parts[#parts + 1] = bytes end
-  return table.concat(parts)
+  local parts, size = {}, 0
+  for bytes in task.await, pipe do
+    if size < most then parts[#parts + 1] = bytes end
+    size = size + #bytes
+  end
+  local text = table.concat(parts)
+  return #text > most and text:sub(1, most) or text
 end
 
-local function communicate(child, stdin, stdout, stderr, input)
+local function communicate(child, stdin, stdout, stderr, options)
   return task.group(function (g)
-    if stdin then g:spawn(feed, stdin, input) end
-    local out = stdout and g:spawn(drain, stdout)
-    local errors = stderr and g:spawn(drain, stderr)
+    local most = options.most or math.huge
+    if stdin then g:spawn(feed, stdin, options.stdin) end
+    local out = stdout and g:spawn(drain, stdout, most)
+    local errors = stderr and g:spawn(drain, stderr, most)
     local how, code = task.await(child)
     return {
       status = how == "exit" and code or nil, signal = how == "signal" and code or nil,
@@ -66,9 +72,9 @@ function real.run(options)
   local child, stdin, stdout, stderr = start(options)
   if not child then return nil, stdin end
   local _ <close> = child -- cancelled or late: killed here
-  local input = options.stdin
-  if not options.timeout then return communicate(child, stdin, stdout, stderr, input) end
-  local result, e = task.deadline(options.timeout, communicate, child, stdin, stdout, stderr, input)
+  if not options.timeout then return communicate(child, stdin, stdout, stderr, options) end
+  local result, e = task.deadline(options.timeout, communicate, child, stdin, stdout, stderr,
+    options)
   if result then return result end
   return nil, err.wrap(e, {
     code = "RTL-PROC-002", message = ("killed after %g s"):format(options.timeout),
@@ -140,7 +146,8 @@ end
 
 --- Runs a program to its end. `options`: argv = { program, word… } (looked for in PATH, no shell),
 -- stdin = string (default: nothing), env = { NAME = value } or { "NAME=value", … } (default: ours),
--- cwd, timeout = seconds, stdout and stderr = "pipe" (default), "null" or "inherit". Returns
+-- cwd, timeout = seconds, stdout and stderr = "pipe" (default), "null" or "inherit", most = bytes
+-- of each that are kept (default: all). Returns
 -- { status = integer or nil, signal = integer or nil, stdout =, stderr = }; nil and RTL-PROC-001
 -- when it can't start, RTL-PROC-002 when it was killed for time. Cancelled, it is killed too.
 function M.run(options)

@@ -575,16 +575,17 @@ describe("the credential chain", function ()
 
   it("runs a credential process without a shell", function ()
     file("config", "[profile p]\ncredential_process = /opt/keys --for 'a b' \"c\\\"d\" e\\ f\n")
-    local ran
+    local ran, most
     undo()
     undo = fake_aws.environment(variables, function (options)
-      ran = options.argv
+      ran, most = options.argv, options.most
       return { status = 0, stderr = "", stdout =
         '{"Version":1,"AccessKeyId":"AKIAP","SecretAccessKey":"p","SessionToken":"t",'
         .. '"Expiration":""}' }
     end)
     same_keys(assert(found { profile = "p" }), "AKIAP", "p", "t")
     assert.same({ "/opt/keys", "--for", "a b", 'c"d', "e f" }, ran)
+    assert.is_true(most <= 1 << 20) -- of what never ends, too
   end)
 
   it("knows when keys end, and does not take what it can't read for never", function ()

@@ -29,6 +29,14 @@ describe("process", function ()
     assert.equal(0, r.status)
   end)
 
+  it("keeps no more than it is told to, and lets the child go on", function ()
+    local r = assert(sh("head -c 3000000 /dev/zero; head -c 2000000 /dev/zero >&2; exit 3",
+      { most = 100000 }))
+    assert.same({ 3, 100000, 100000 }, { r.status, #r.stdout, #r.stderr })
+    r = assert(sh("echo all", { most = 4 }))
+    assert.equal("all\n", r.stdout)
+  end)
+
   it("gives no input when none is given", function ()
     assert.equal("", assert(process.run { argv = { "cat" } }).stdout)
     assert.equal("", assert(process.run { argv = { "cat" }, stdin = "" }).stdout)

@@ -123,7 +123,7 @@ local function from_process(command, source)
   if not words or not words[1] then
     return process_failed(source, "is no command line: a quote in it has no end")
   end
-  local done, failure = process.run { argv = words, timeout = 60 }
+  local done, failure = process.run { argv = words, timeout = 60, most = 1 << 20 }
   if not done then return process_failed(source, "could not be run", failure) end
   if done.status ~= 0 then return process_failed(source, how_it_ended(done)) end
   local document = json.decode(done.stdout, SECRETS)
