@@ -18,7 +18,9 @@ static struct curl_blob blob_of(struct rtl_span span, unsigned flags) {
   return (struct curl_blob){.data = data.out, .len = span.size, .flags = flags};
 }
 
-/* A pinned CA replaces the file and the folder of roots, which Debian's libcurl would add. */
+/* A pinned CA replaces the file and the folder of roots, which Debian's libcurl would add. A proxy
+ * that speaks TLS itself is trusted by the file of roots, never by a CA that is pinned for one host,
+ * and always verified. */
 static CURLcode set_trust(CURL *easy, const struct rtl_http_route *route) {
   CURLcode code = CURLE_OK;
   SET(CURLOPT_SSL_VERIFYPEER, route->insecure ? 0L : 1L);
@@ -27,7 +29,10 @@ static CURLcode set_trust(CURL *easy, const struct rtl_http_route *route) {
   if (route->ca_file != NULL) {
     SET(CURLOPT_CAINFO, route->ca_file);
     SET(CURLOPT_CAPATH, NULL);
+    SET(CURLOPT_PROXY_CAINFO, route->ca_file);
+    SET(CURLOPT_PROXY_CAPATH, NULL);
   }
+  SET(CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
   if (route->ca.bytes != NULL) {
     struct curl_blob blob = blob_of(route->ca, CURL_BLOB_COPY);
     SET(CURLOPT_CAINFO_BLOB, &blob);

@@ -268,6 +268,21 @@ describe("TLS", function ()
       end
     end)
 
+    it("may speak TLS itself, and is trusted by the file of roots", function ()
+      local over_tls = start("server", "--proxy")
+      local _ <close> = setmetatable({}, { __close = function () over_tls:stop() end })
+      local url = ("https://127.0.0.1:%d/echo"):format(tls.port)
+      local function code(trust)
+        local res, e = wire.request { url = url, tls = trust,
+          proxy = "https://127.0.0.1:" .. over_tls.port }
+        return res and res.status or e.code
+      end
+      assert.equal(200, code { ca_file = fs.join(dir, "ca.pem") })
+      assert.equal("RTL-NET-003", code { ca_file = fs.join(dir, "other.pem") })
+      assert.equal("RTL-NET-003", code { ca = pem "ca.pem" })
+      assert.equal("RTL-NET-003", code { insecure = true })
+    end)
+
     it("is never shown with its login", function ()
       for _, login in ipairs { "u:hush@", "u:hu@sh@", "u:hu/sh@", "u:hush%zz@" } do
         for _, place in ipairs { "127.0.0.1:1", "127.0.0.1:99999", "no-such-proxy.invalid:1" } do
