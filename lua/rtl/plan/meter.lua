@@ -13,7 +13,7 @@ local task = require "rtl.task"
 
 local M = {}
 
-local PATIENCE = 20  -- seconds to look at what was used; a run does not fail for it
+local PATIENCE = 8   -- seconds to look at what was used; a run does not fail or wait long for it
 local SLACK = 60     -- seconds by which a thing may seem older than its intent
 
 -- ---- looking ----
