@@ -48,6 +48,7 @@ describe("a live deploy", function ()
     local ran = run(DEPLOY)
     assert.equal(2, ran.status, ran.stdout .. ran.stderr)
     assert.matches("--yes", ran.stderr, 1, true)
+    assert.matches("account …9012 · user moto (environment)", ran.stdout, 1, true)
     assert.same({}, changes())
   end)
 

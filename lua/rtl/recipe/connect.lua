@@ -44,7 +44,7 @@ end
 
 local function who_is(session, identity)
   local role = identity.arn:match("assumed%-role/([^/]+)")
-  role = role and "role " .. role or identity.arn:match(":([^:]+)$"):gsub("/", " ", 1)
+  role = role and "role " .. role or identity.arn:match("[^:]*$"):gsub("/", " ", 1)
   return ("account …%s · %s (%s)"):format(identity.account:sub(-4), role, origin_of(session))
 end
 
