@@ -3,6 +3,7 @@ local chance = require "rtl.rehearse.chance"
 local fs = require "rtl.fs"
 local journal = require "rtl.rehearse.journal"
 local rehearse = require "rtl.rehearse"
+local scenarios = require "rtl.rehearse.scenarios"
 local spec = require "rtl.rehearse.spec"
 local world_module = require "rtl.rehearse.world"
 
@@ -62,6 +63,15 @@ describe("the text of a scenario", function ()
       assert.equal("RTL-WORLD-001", e.code)
       assert.equal("usage", e.exit)
       assert.matches(words, tostring(e), 1, true)
+    end
+  end)
+
+  it("answers ? with each scenario and what it does", function ()
+    local read, e = spec.parse "?"
+    assert.is_nil(read)
+    assert.equal("done", e.exit)
+    for name, scenario in pairs(scenarios) do
+      assert.matches(("%-20s  %s"):format(name, scenario.title), e.hint, 1, true)
     end
   end)
 end)

@@ -2,6 +2,9 @@
 
 local err = require "rtl.err"
 local task = require "rtl.task"
+local text = require "rtl.recipe.text"
+
+local WIDTH = 88 -- columns, beside the labels
 
 local M = {}
 
@@ -181,11 +184,32 @@ function M.lines(e)
   return lines
 end
 
+-- The lines of a text, wrapped to the screen; a list's keep their first column.
+local function fitted(whole)
+  local parts = {}
+  for line in whole:gmatch "[^\n]+" do
+    local lead = line:match "^%s*%S+%s%s+" or line:match "^%s*"
+    for i, part in ipairs(text.wrap(line:sub(#lead + 1), WIDTH - #lead)) do
+      parts[#parts + 1] = (i == 1 and lead or (" "):rep(#lead)) .. part
+    end
+  end
+  return parts
+end
+
+--- The lines that show an error, ready for the screen.
+function M.block(e)
+  local block = {}
+  for _, line in ipairs(M.lines(e)) do
+    for i, part in ipairs(fitted(line[2])) do
+      block[#block + 1] = ("  %-7s %s"):format(i == 1 and line[1] or "", part)
+    end
+  end
+  return block
+end
+
 --- An error as one block of text, without secrets.
 function M.text(e)
-  local out = {}
-  for _, line in ipairs(M.lines(e)) do out[#out + 1] = ("  %-7s %s"):format(line[1], line[2]) end
-  return require("rtl.redact").text(table.concat(out, "\n"))
+  return require("rtl.redact").text(table.concat(M.block(e), "\n"))
 end
 
 return M

@@ -97,12 +97,8 @@ function of_type.text(event)
 end
 
 function of_type.failure(event)
-  local lines = { "" }
-  for _, line in ipairs(failure.lines(event.err)) do
-    for i, part in ipairs(text.wrap(line[2], 88)) do
-      lines[#lines + 1] = ("  %-7s %s"):format(i == 1 and line[1] or "", part)
-    end
-  end
+  local lines = failure.block(event.err)
+  table.insert(lines, 1, "")
   return lines
 end
 

@@ -20,10 +20,21 @@ local function usage(message, hint)
   return err.fail { code = "RTL-WORLD-001", message = message, hint = hint, exit = "usage" }
 end
 
+-- `?` is a question, and this its answer: each scenario with what it does.
+local function all_scenarios()
+  local lines = {}
+  for i, name in ipairs(known_scenarios()) do
+    lines[i] = ("%-20s  %s"):format(name, scenarios[name].title)
+  end
+  return err.fail { code = "RTL-WORLD-001", exit = "done",
+    message = "--rehearse=SCENARIO[,key=value…] takes one of these",
+    hint = table.concat(lines, "\n") }
+end
+
 local function unknown_scenario(name)
-  local known = known_scenarios()
-  return usage(('no scenario "%s"%s'):format(name, nearest.hint(name, known)),
-               "There are: " .. table.concat(known, ", "))
+  if name == "?" then return all_scenarios() end
+  return usage(('no scenario "%s"%s'):format(name, nearest.hint(name, known_scenarios())),
+               "rtl --rehearse=? lists them")
 end
 
 local function key_kinds(scenario)
