@@ -76,7 +76,6 @@ local function table_lines(run, ranked)
   lines[#lines + 1] = "Quota    vCPU, with what runs and is held in each region"
   add(lines, text.columns(region_rows(ranked)))
   if ranked.problem then lines[#lines + 1] = "Problem  " .. tostring(ranked.problem) end
-  report.world(lines)
   return lines
 end
 
@@ -102,6 +101,7 @@ local function say_held(run, live)
     live.zone_id, when(live.ends) or "it is cancelled") }
   add(lines, { hold.lines(run)[2], "Use      " .. report.command(run, "recipes/deploy.lua")
     .. " --probe", "Release  " .. report.command(run, "recipes/capacity.lua") .. " --release" })
+  report.world(lines)
   run:emit { type = "text", lines = lines }
 end
 
@@ -152,7 +152,9 @@ end
 
 local function show(run)
   local ranked = rank(run)
-  run:emit { type = "text", lines = table_lines(run, ranked) }
+  local lines = table_lines(run, ranked)
+  if not run.settings.probe then report.world(lines) end
+  run:emit { type = "text", lines = lines }
   run:emit(places.event(run, ranked))
   return ranked
 end
@@ -168,6 +170,10 @@ return {
   options = { "yes" },
 
   action = function (run)
+    if run.settings.probe and run.settings.release then
+      run:fail { code = "RTL-CLI-001", exit = "usage",
+        message = "--probe takes a hold and --release gives it back: choose one" }
+    end
     instance_types.learn(run)
     instance_types.known(run, "gpu_type")
     instance_types.known(run, "system_type")

@@ -6,7 +6,7 @@ local settings = require "rtl.recipe.settings"
 local text = require "rtl.recipe.text"
 
 local function refuse(run, message, hint)
-  return run:fail { code = "RTL-STEP-001", message = message, hint = hint, exit = "refused" }
+  return run:fail { code = "RTL-STEP-001", message = message, hint = hint, exit = "usage" }
 end
 
 -- How many of the node's devices a worker gets: all of them, or as many as the setting says.
@@ -164,7 +164,8 @@ local function check_tags(run)
   for _, pair in ipairs(run.settings.tags) do
     local key, value = pair:match("^(.-)=(.*)$")
     if key:match("^[Aa][Ww][Ss]:") or key:match("^rtl:") or key == "Name" then
-      refuse(run, ("tags: the key %s is not free"):format(key))
+      refuse(run, ("tags: the key %s is not free"):format(key),
+        "AWS keeps aws: for itself, and rtl keeps rtl: and Name")
     elseif #key > 128 or #value > 256 then
       refuse(run, ("tags: %s is too long: AWS takes 128 characters = 256"):format(pair))
     end

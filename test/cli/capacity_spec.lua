@@ -161,6 +161,15 @@ describe("capacity", function ()
     assert.same({}, played.inventory(state))
   end)
 
+  it("refuses a zone that no region has, and a hold that is to be given back at once", function ()
+    local _, told = must(2, nil, CAPACITY, "--zones", "use2-az9")
+    assert.matches("'use2-az9' is no AZ id of us-east-2", told, 1, true)
+    assert.matches("There are: use2-az1, use2-az2, use2-az3", told, 1, true)
+    _, told = must(2, nil, CAPACITY, "--probe", "--release")
+    assert.matches("choose one", told, 1, true)
+    assert.same({}, played.inventory(state))
+  end)
+
   it("leads a deployment to the next region, and back to it in the next run", function ()
     local text = must(0, "empty,region=us-east-2", DEPLOY, "--to", "cluster", "-r",
       "us-east-2,us-west-2", "--down-after", "6h")

@@ -253,4 +253,16 @@ describe("a lease", function ()
       assert.is_nil(first(world.asked, BILLABLE))
     end)
   end)
+
+  it("says what a time looks like", function ()
+    in_world("calm", function (_, play)
+      local wrong = { ["90"] = "'90' is not a duration such as", ["0s"] = "0s is below" }
+      for word, told in pairs(wrong) do
+        local exit, _, failure = play("lease", nil, { "extend", word })
+        assert.is_nil(exit)
+        assert.equal("usage", failure.exit)
+        assert.matches(told, tostring(failure), 1, true)
+      end
+    end)
+  end)
 end)

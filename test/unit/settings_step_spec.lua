@@ -2,6 +2,7 @@
 -- the setting, its value and what is wanted.
 
 local err = require "rtl.err"
+local failure_of = require "rtl.recipe.failure"
 local load_file = require "rtl.recipe.load"
 local recipe = require "rtl.recipe.recipe"
 local run_object = require "rtl.recipe.run"
@@ -24,6 +25,7 @@ end
 local function refused(options, ...)
   local failure = told(options)
   assert.is_truthy(failure, "taken")
+  assert.equal("usage", failure_of.exit_name(failure))
   for _, text in ipairs { ... } do assert.matches(text, tostring(failure), 1, true) end
 end
 

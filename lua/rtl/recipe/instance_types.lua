@@ -16,7 +16,9 @@ end
 function M.learn(run)
   local path = run.settings.instance_types
   if path == "" then return end
-  local ok, rows = pcall(function () return load_file.run(assert(load_file.find(path))) end)
+  local file = load_file.find(path)
+  if not file then wrong(run, path, "there is no such file") end
+  local ok, rows = pcall(load_file.run, file)
   if not ok then wrong(run, path, tostring(rows)) end
   if type(rows) ~= "table" then wrong(run, path, "it returns no table") end
   for name, row in keys.pairs(rows) do

@@ -206,16 +206,16 @@ function M.line(run)
   local l = run.facts.lease
   if not l then return nil end
   local left = l.at - clock.utc()
-  return ("Lease    ends %s, %s (%s); AWS then removes what bills"):format(clock.iso(l.at),
+  return ("Lease    AWS ends what bills at %s, %s (%s)"):format(clock.iso(l.at),
     left > 0 and "in " .. text.about(left) or "now", l.asked)
 end
 
 --- A time from now as the words "2h" or "90m" say, in seconds. Raises RTL-LEASE-002.
 function M.seconds(word)
-  local seconds, wanted = value.parse(word or "", { type = "duration", default = "" })
+  local seconds, _, wanted = value.parse(word or "", { type = "duration", min = 1 })
   if seconds then return seconds end
   return error(err.new { code = "RTL-LEASE-002", exit = "usage",
-    message = ("'%s' is no time: %s"):format(word or "", wanted),
+    message = "extend: " .. wanted,
     hint = "rtl recipes/lease.lua extend 2h" }, 0)
 end
 

@@ -6,6 +6,7 @@ local capacity = require "rtl.kinds.capacity"
 local clock = require "rtl.clock"
 local given_network = require "rtl.recipe.given_network"
 local hold = require "rtl.recipe.hold"
+local nearest = require "rtl.nearest"
 local plan = require "rtl.plan"
 local pricing = require "rtl.kinds.pricing"
 local state = require "rtl.recipe.state"
@@ -46,9 +47,29 @@ function M.spec(run, more)
   return spec
 end
 
+-- A zone that is misspelt would close all others. A region that did not answer may have it.
+local function check_zones(run, ranked)
+  local names, known = {}, {}
+  for _, region in ipairs(ranked.regions) do
+    if region.failure then return end
+  end
+  for i, zone in ipairs(ranked.zones) do names[i], known[zone.zone_id] = zone.zone_id, true end
+  table.sort(names)
+  for _, wanted in ipairs(run.settings.zones) do
+    if not known[wanted] then
+      run:fail { code = "RTL-SET-003", exit = "usage",
+        message = ("zones: '%s' is no AZ id of %s%s"):format(wanted,
+          table.concat(run.settings.region, ", "), nearest.hint(wanted, names)),
+        hint = "There are: " .. table.concat(names, ", ") }
+    end
+  end
+end
+
 --- The ranked zones of all regions of the settings; those that `zones` leaves out are closed.
+-- Raises RTL-SET-003 for a zone that no region has.
 function M.rank(run, more)
   local ranked = assert(capacity.rank(run.ctx, M.spec(run, more)))
+  check_zones(run, ranked)
   close_others(ranked, run.settings.zones)
   return ranked
 end
