@@ -25,11 +25,11 @@ local function resource_lines(run)
   for i, item in ipairs(t.items) do
     hourly = hourly + (item.hourly or 0)
     rows[i] = { item.kind_name, item.name or "", report.id_beside(item.name, item.id),
-      item.hourly and item.hourly > 0 and text.money(item.hourly) .. "/h" or "" }
+      item.hourly and item.hourly > 0 and text.rate(item.hourly) or "" }
   end
   local lines = text.columns(rows)
   table.insert(lines, 1, ("%s%s"):format(text.count(#t.items, "thing"),
-    hourly > 0 and (" · %s/h"):format(text.money(hourly)) or ""))
+    hourly > 0 and " · " .. text.rate(hourly) or ""))
   if hourly > 0 then
     lines[#lines + 1] = "prices: " .. pricing.source(run.ctx, run.settings.gpu_type)
   end

@@ -17,7 +17,7 @@ local report = require "rtl.recipe.report"
 local text = require "rtl.recipe.text"
 
 local function price(hourly)
-  return hourly and hourly > 0 and text.money(hourly) .. "/h" or ""
+  return hourly and hourly > 0 and text.rate(hourly) or ""
 end
 
 local function rows(list, sign)

@@ -12,6 +12,7 @@ local wire = require "rtl.wire"
 local M = {}
 
 local WIDTH = 96
+local LINE, DETAIL = 100, 17 -- columns of a plan's line, and of the first detail in it
 local SIGN = { create = "+", change = "~", replace = "±", given = "=", unknown = "?", delete = "-",
   check = "·" }
 local COUNTED = { { "create", "to create" }, { "change", "to change" }, { "replace", "to replace" },
@@ -40,6 +41,7 @@ local function detail_of(row)
     local shown = scalar(f[field])
     if shown and #parts < 2 then parts[#parts + 1] = shown end
   end
+  if parts[2] then parts[1] = text.pad(parts[1], DETAIL) end
   return table.concat(parts, "  ")
 end
 
@@ -48,7 +50,7 @@ local function plan_rows(plan)
   for _, row in ipairs(plan.changes) do
     if row.action ~= "none" and row.action ~= "check" and not row.left_out then
       rows[#rows + 1] = { SIGN[row.action] or "?", row.resource.kind_name, row.resource.name,
-        text.cut(detail_of(row), 52) }
+        detail_of(row) }
     end
   end
   for _, row in ipairs(plan.surplus or {}) do
@@ -170,7 +172,7 @@ function M.plan(run, plan, sections)
   lines[#lines + 1] = ""
   lines[#lines + 1] = M.summary(plan)
   local rows = text.columns(plan_rows(plan), "  ")
-  table.move(rows, 1, #rows, #lines + 1, lines)
+  for _, line in ipairs(rows) do lines[#lines + 1] = text.cut(line, LINE) end
   local notes = notes_of(plan)
   table.move(notes, 1, #notes, #lines + 1, lines)
   lines[#lines + 1] = ""

@@ -43,9 +43,18 @@ function M.about(seconds)
   return ("%d h %d min"):format(minutes // 60, minutes % 60)
 end
 
+-- A half that binary fractions put a hair below itself (0.045) is rounded up.
+local HAIR = 1e-9
+
 --- Dollars with cents.
 function M.money(dollars)
-  return ("$%.2f"):format(dollars)
+  return ("$%.2f"):format(dollars + HAIR)
+end
+
+--- Dollars an hour; what costs less than ten cents with tenths of a cent ("$0.045/h").
+function M.rate(dollars)
+  if dollars >= 0.1 then return M.money(dollars) .. "/h" end
+  return ("$%.3f/h"):format(dollars + HAIR)
 end
 
 --- Bytes in the unit that reads best: "512 B", "1.3 GiB".

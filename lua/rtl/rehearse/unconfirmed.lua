@@ -7,14 +7,14 @@ local kinds = require "rtl.rehearse.weather.kinds"
 local M = {}
 
 M.rows = {
-  { "timings of EKS, node groups and NAT gateways", "public measurements, with spread" },
+  { "timings of EKS, node groups and NAT gateways", "public measurements" },
   { "texts of EC2 and EKS refusals", "botocore's models and Terraform's matchers" },
   { "capacity failures as scaling activities", "public reports" },
-  { "how many GPU machines a zone has", "made up; that an offer is no machine is the point" },
-  { "GPU and EFA plugins on a node", "their sources; no GPU or EFA device was there" },
+  { "how many GPU machines a zone has", "made up: an offer is no machine" },
+  { "GPU and EFA plugins on a node", "their sources; no device was there" },
   { "NCCL over EFA: log lines and counters", "public logs and driver sources" },
   { "KubeRay's order of steps", "its sources; the operator itself runs in the lab" },
-  { "schedules: what is tried again", "nothing relies on it; it is not known what AWS does" },
+  { "schedules: what is tried again", "not known; nothing relies on it" },
   { "the training job", "its script is played, not run" },
 }
 
