@@ -61,6 +61,16 @@ describe("README", function ()
     assert.is_true(seen > 15)
   end)
 
+  it("names the price that a plan names", function ()
+    local state = fs.temp_dir("rtl-readme-")
+    local plan = program.rtl({ "--rehearse", "recipes/deploy.lua", "--plan" }, { state = state })
+    fs.remove_tree(state)
+    local hourly, nodes, once = README:match(
+      "costs (%$[%d.]+) an hour in us%-east%-2, (%$[%d.]+) of it.-once.-(%$[%d.]+) for image pulls")
+    assert.matches(hourly .. "/h + ≈ " .. once .. " for image pulls", plan.stdout, 1, true)
+    assert.matches("not probed  " .. nodes .. "\n", plan.stdout, 1, true)
+  end)
+
   it("shows a step that a fork can add, wherever in the order", function ()
     local code = README:match("<!%-%- step %-%->\n```lua\n(.-)```")
     local folder = fs.temp_dir("rtl-readme-")
