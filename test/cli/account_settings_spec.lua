@@ -131,7 +131,7 @@ describe("tags by setting", function ()
       local state = fs.temp_dir "rtl-test-"
       local ran = deploy(state, "--plan", "--tags", pair)
       fs.remove_tree(state)
-      assert.equal(5, ran.status)
+      assert.equal(2, ran.status)
       assert.matches("is not free", ran.stderr)
     end
   end)
