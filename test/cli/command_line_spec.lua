@@ -162,7 +162,7 @@ describe("the command line", function ()
       local dir = fs.temp_dir("rtl-cli-")
       local setting, value = words:match("(%S+) (%S+)")
       local ran = program.rtl({ "--rehearse", "deploy", setting, value }, { state = dir })
-      assert.equal(5, ran.status, ran.stdout)
+      assert.equal(2, ran.status, ran.stdout)
       assert.matches(wanted, (ran.stderr:gsub("%s+", " ")), 1, true)
       fs.remove_tree(dir)
     end
@@ -215,10 +215,11 @@ describe("the command line", function ()
     fs.write(fs.join(dir, "x.lua"), "prnt 'hello'")
     local ran = program.rtl { fs.join(dir, "x.lua") }
     assert.equal(1, ran.status)
-    assert.matches("undeclared name 'prnt' (did you mean 'print'?)", ran.stderr, 1, true)
+    assert.matches("undeclared name 'prnt' (did you mean 'print'?)", (ran.stderr:gsub("%s+", " ")),
+      1, true)
     fs.write(fs.join(dir, "x.lua"), "y = 1")
     ran = program.rtl { fs.join(dir, "x.lua") }
-    assert.matches("global 'y' is not allowed here", ran.stderr, 1, true)
+    assert.matches("global 'y' is not allowed here", (ran.stderr:gsub("%s+", " ")), 1, true)
     fs.remove_tree(dir)
   end)
 

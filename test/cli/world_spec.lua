@@ -67,7 +67,7 @@ describe("the simulated world", function ()
     local ran = play("--rehearse=no-capcity", "recipes/deploy.lua")
     assert.equal(2, ran.status)
     assert.matches("did you mean 'no-capacity'", ran.stderr, 1, true)
-    assert.matches("tcp-fallback", ran.stderr, 1, true)
+    assert.matches("rtl --rehearse=? lists them", ran.stderr, 1, true)
   end)
 
   it("says in its last screen what no counterpart confirms", function ()
