@@ -202,6 +202,18 @@ describe("the counters", function ()
     judged = counters.judge({ "a", "b" }, { a = before }, { a = after, b = after }, 900)
     assert.equal("unknown", judged.state)
   end)
+
+  it("of a job that did not come to its result were read, and are held against nothing", function ()
+    local text = "efa/d/1/tx_bytes %d\nefa/d/1/rx_bytes %d\nnet/eth0/tx_bytes 5\nend\n"
+    local judged = counters.judge({ "a" }, { a = text:format(0, 0) }, { a = text:format(9, 9) })
+    assert.equal("unmeasured", judged.state)
+    local shown = verdict.of(nccl.join { log = { verdict = "EFA" }, counters = judged })
+    assert.same({ "UNKNOWN", "RTL-NCCL-030" }, { shown.verdict, shown.code })
+    assert.equal("failed", verdict.exit(shown, "FAILED"))
+    assert.equal("transport", verdict.exit(shown, "SUCCEEDED"))
+    local log_alone = nccl.join { log = { verdict = "EFA" }, counters = judged, proof = "log" }
+    assert.equal("EFA", log_alone.verdict)
+  end)
 end)
 
 describe("a verdict", function ()

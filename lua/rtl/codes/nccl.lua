@@ -169,4 +169,12 @@ return {
       .. "of the transport could be seen.",
     next = "Use an image with torch for CUDA (ray_image), or do without proof: transport=any.",
   },
+  ["RTL-NCCL-030"] = {
+    title = "Nobody knows how much the job moved between the nodes",
+    cause = "A job's result says how many bytes each node sent (bytes_per_node), and this one has "
+      .. "none: it failed or was stopped before its end. The counters were read, and there is "
+      .. "nothing to hold them against.",
+    next = "See to the job's own failure first: its last lines say why. --proof=log takes the log "
+      .. "alone.",
+  },
 }

@@ -82,8 +82,11 @@ local function judge_node(node, expected)
   result.efa_tx = growth(node.before.efa, node.after.efa, "tx_bytes")
   result.efa_rx = growth(node.before.efa, node.after.efa, "rx_bytes")
   result.net_tx = growth(node.before.net, node.after.net, "tx_bytes")
-  if not result.efa_tx or not result.efa_rx or not expected or expected <= 0 then
+  if not result.efa_tx or not result.efa_rx then
     result.state = "unknown"
+    return result
+  elseif not expected or expected <= 0 then
+    result.state = "unmeasured"
     return result
   end
   local carried = math.min(result.efa_tx, result.efa_rx)
@@ -102,13 +105,14 @@ local function judge_node(node, expected)
 end
 
 -- From worst to best: the job is as good as its worst node.
-local ORDER = { "flat", "elsewhere", "unknown", "short", "as_expected" }
+local ORDER = { "flat", "elsewhere", "unknown", "unmeasured", "short", "as_expected" }
 
 --- Judges the readings around a job.
 -- `facts`: nodes (array of {name, before, after}, readings as from M.parse, nil where there is
 -- none) and expected_bytes (integer: what each node should have sent to other nodes, and got; nil
--- when it is not known). Returns {state = "as_expected"|"short"|"unknown"|"elsewhere"|"flat",
--- nodes = array of {name, state, efa_tx, efa_rx, net_tx} (bytes)}.
+-- when it is not known). Returns {state = "as_expected"|"short"|"unknown"|"unmeasured" (read, but
+-- nobody knows what to expect)|"elsewhere"|"flat", nodes = array of {name, state, efa_tx, efa_rx,
+-- net_tx} (bytes)}.
 function M.judge(facts)
   local judged = { nodes = {}, expected_bytes = facts.expected_bytes }
   local found = {}

@@ -21,6 +21,10 @@ local BY_COUNTERS = {
     if proof == "log" then return log.verdict, log.cause end
     return "UNKNOWN", own("COUNTERS_UNREADABLE", "RTL-NCCL-022")
   end,
+  unmeasured = function (log, proof)
+    if proof == "log" then return log.verdict, log.cause end
+    return "UNKNOWN", own("COUNTERS_UNMEASURED", "RTL-NCCL-030")
+  end,
 }
 
 --- Whether a verdict is what was wanted: `transport` is "efa" or "any".
@@ -33,7 +37,8 @@ local function counted(facts)
   local counters, nodes = facts.counters, facts.log.nodes
   if not counters then return "unknown" end
   local few = nodes and counters.nodes and #counters.nodes < nodes
-  if few and counters.state == "as_expected" then return "unknown" end
+  local read = counters.state == "as_expected" or counters.state == "unmeasured"
+  if few and read then return "unknown" end
   return counters.state
 end
 

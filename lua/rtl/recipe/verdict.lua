@@ -22,6 +22,7 @@ local BY_COUNTERS = {
   flat = "the hardware counters did not grow",
   elsewhere = "the Ethernet counters grew by what the job moved",
   unknown = "the hardware counters could not be read",
+  unmeasured = "the job did not tell how much it moved",
 }
 
 -- EC2's names of nodes by their first part; the rest says the region.
@@ -114,11 +115,11 @@ function M.of(joined)
   return verdict
 end
 
--- Causes that say no more than that there was nothing to read.
-local NOTHING_SAID = { ["RTL-NCCL-016"] = true, ["RTL-NCCL-029"] = true }
+-- Causes that say no more than that there was nothing to read, or to hold it against.
+local NOTHING_SAID = { ["RTL-NCCL-016"] = true, ["RTL-NCCL-029"] = true, ["RTL-NCCL-030"] = true }
 
 --- The exit code's name of a job that ended with `status` and this verdict: a transport that is not
--- what was wanted beats a failure of the job, unless the job died before NCCL said anything.
+-- what was wanted beats a failure of the job, unless it died before there was anything to judge.
 function M.exit(verdict, status)
   local failed = status ~= "SUCCEEDED"
   local silent = verdict.verdict == "UNKNOWN"
