@@ -19,8 +19,8 @@ static struct curl_blob blob_of(struct rtl_span span, unsigned flags) {
 }
 
 /* A pinned CA replaces the file and the folder of roots, which Debian's libcurl would add. A proxy
- * that speaks TLS itself is trusted by the file of roots, never by a CA that is pinned for one host,
- * and always verified. */
+ * that speaks TLS itself is trusted by the file of roots, never by a CA that is pinned for one
+ * host, and always verified. */
 static CURLcode set_trust(CURL *easy, const struct rtl_http_route *route) {
   CURLcode code = CURLE_OK;
   SET(CURLOPT_SSL_VERIFYPEER, route->insecure ? 0L : 1L);

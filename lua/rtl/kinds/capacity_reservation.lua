@@ -41,8 +41,8 @@ local function read(ctx, res)
   if res.given then
     item, failure = by_id(ctx, res.given)
   else
-    -- The ledger's first: tags of what was just made may not be found for some seconds, and a second
-    -- hold would bill unseen.
+    -- The ledger's first: tags of what was just made may not be found for some seconds, and a
+    -- second hold would bill unseen.
     local entry, list = ctx.ledger and ctx.ledger:state()[res.key], nil
     local known = entry and entry.state == "made" and entry.id
     local found = known and by_id(ctx, known)
