@@ -210,6 +210,13 @@ describe("the command line", function ()
     assert.equal(2, rtl("-e", "x x").status)
   end)
 
+  it("tells a script's place, also of one on standard input", function ()
+    local ran = program.rtl({}, { stdin = "x y" })
+    assert.equal(2, ran.status)
+    assert.matches("^rtl: stdin:1: syntax error near 'y' %(RTL%-CLI%-005%)", ran.stderr)
+    assert.is_nil(ran.stderr:find("traceback", 1, true))
+  end)
+
   it("runs files with strict globals", function ()
     local dir = fs.temp_dir("rtl-cli-")
     fs.write(fs.join(dir, "x.lua"), "prnt 'hello'")

@@ -1,5 +1,6 @@
 --- The REPL: what a line means. The line editor is the host's (host/repl.c).
 
+local err = require "rtl.err"
 local fs = require "rtl.fs"
 local host = require "rtl.native.host"
 local loop = require "rtl.native.loop"
@@ -183,7 +184,8 @@ end
 
 -- Standard input that is no terminal is a script.
 local function run_input()
-  local chunk = assert(load(io.read("a"), "=stdin"))
+  local chunk, message = load(io.read("a"), "=stdin")
+  if not chunk then error(err.new { code = "RTL-CLI-005", message = message }, 0) end
   local result = chunk()
   return math.tointeger(result) or 0
 end
