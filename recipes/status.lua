@@ -31,7 +31,8 @@ local function resource_lines(run)
   table.insert(lines, 1, ("%s%s"):format(text.count(#t.items, "thing"),
     hourly > 0 and " · " .. text.rate(hourly) or ""))
   if hourly > 0 then
-    lines[#lines + 1] = "prices: " .. pricing.source(run.ctx, run.settings.gpu_type)
+    lines[#lines + 1] = ("prices: %s; of nodes without their disks"):format(
+      pricing.source(run.ctx, run.settings.gpu_type))
   end
   return lines
 end

@@ -52,7 +52,8 @@ local function plan_lines(run, t)
     add(lines, rows(t.keep, "="))
   end
   if hourly(t.items) + hourly(t.keep) > 0 then
-    lines[#lines + 1] = "  prices: " .. pricing.source(run.ctx, run.settings.gpu_type)
+    lines[#lines + 1] = ("  prices: %s; of nodes without their disks"):format(
+      pricing.source(run.ctx, run.settings.gpu_type))
   end
   lines[#lines + 1] = ""
   return lines
