@@ -78,6 +78,7 @@ local function goes_with_cluster(ctx)
 end
 
 local PATIENCE = 10 -- seconds for an API that may be gone to answer a look
+local REACH = 30    -- seconds for a young cluster's API to answer at all, where it may not
 
 -- Nobody answers there: remembered in the context, so that only the first look waits for it.
 local function out_of_reach(ctx, failure)
@@ -114,8 +115,11 @@ end
 -- there is no cluster, no such kind, or no way in: a teardown goes on with AWS then.
 function M.all(ctx, kind, labels)
   if not ctx.k8s_of or ctx.no_kubernetes then return {} end
-  local client = ctx:k8s()
-  if not client then return {} end
+  local client, unreached = task.deadline(REACH, ctx.k8s, ctx)
+  if not client then
+    out_of_reach(ctx, unreached)
+    return {}
+  end
   local list, failure = task.deadline(PATIENCE, client.list, client, kind,
     { namespace = false, labels = labels })
   if not list then out_of_reach(ctx, failure) end
@@ -125,8 +129,11 @@ end
 --- What a wait may add to its reason: the objects of a kind (`options` of the client's list), or an
 -- empty array where that can't be told in ten seconds. Nothing may depend on it.
 function M.glance(ctx, kind, options)
-  local client = ctx.k8s_of and ctx:k8s()
-  local list = client and task.deadline(PATIENCE, client.list, client, kind, options)
+  local list = ctx.k8s_of and task.deadline(PATIENCE, function ()
+    local client, failure = ctx:k8s()
+    if not client then return nil, failure end
+    return client:list(kind, options)
+  end)
   return list and list.items or {}
 end
 

@@ -105,7 +105,7 @@ local function find_cluster(session, client_for, values, name)
   if failure and aws.errors.not_found(failure) then return not_yet(name, "is not there yet") end
   if failure then return nil, failure end
   if answer.cluster.status ~= "ACTIVE" and answer.cluster.status ~= "UPDATING" then
-    return not_yet(name, "is " .. answer.cluster.status)
+    return not_yet(name, "is " .. (answer.cluster.status or "without a status"))
   end
   local client = client_of(session, answer.cluster, values.namespace)
   local answers, refused = await_answer(client, answer.cluster)
@@ -113,10 +113,12 @@ local function find_cluster(session, client_for, values, name)
   return client
 end
 
+local LATELY = 60 -- seconds for which a cluster that did not answer is not waited for again
+
 -- The client of the deployment's EKS cluster, kept once the cluster answers. Tasks that ask at the
 -- same time share one look.
 local function eks_client(session, client_for, values, link)
-  local kept, looking
+  local kept, looking, unreached
   local function name()
     return link.cluster or values.use_cluster ~= "" and values.use_cluster or values.name
   end
@@ -126,6 +128,7 @@ local function eks_client(session, client_for, values, link)
       if found ~= false then return found, failure end -- else whoever looked was stopped
     end
     if kept then return kept end
+    if unreached and clock.mono() < unreached.again then return nil, unreached.failure end
     local mine = task.future()
     looking = mine
     local _ <close> = setmetatable({}, { __close = function ()
@@ -133,7 +136,10 @@ local function eks_client(session, client_for, values, link)
       if not mine:ready() then mine:set(false) end
     end })
     local client, failure = find_cluster(session, client_for, values, name())
-    kept = client
+    kept, unreached = client, nil
+    if failure and not failure.absent then
+      unreached = { failure = failure, again = clock.mono() + LATELY }
+    end
     mine:set(client, failure)
     return client, failure
   end
