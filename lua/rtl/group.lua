@@ -2,6 +2,7 @@
 -- scheduler.
 
 local cancel = require "rtl.cancel"
+local waiters = require "rtl.waiters"
 
 local M = {}
 
@@ -58,7 +59,8 @@ end
 local function leave_group(task, g, ok, ...)
   if not ok then fail_group(g, (...)) end
   while g.pending > 0 do -- also when cancelled: the tasks are, too, and end at their next wait
-    g.waiters[1] = task
+    waiters.drop(g.waiters, task)
+    waiters.add(g.waiters, task)
     park()
   end
   leave_scope(task, g.scope)

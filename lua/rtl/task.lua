@@ -14,6 +14,7 @@ local host = require "rtl.native.host"
 local loop = require "rtl.native.loop"
 local shared = require "rtl.shared"
 local timers = require "rtl.timers"
+local waiters = require "rtl.waiters"
 
 local M = {}
 
@@ -79,38 +80,29 @@ local function park(awake)
   scope.waiting = nil
 end
 
-local function wake_one(waiters)
-  local task = table.remove(waiters, 1)
+local function wake_one(queue)
+  local task = waiters.take(queue)
   if task then wake(task) end
 end
 
-local function wake_all(waiters)
-  for i = 1, #waiters do
-    wake(waiters[i])
-    waiters[i] = nil
-  end
+local function wake_all(queue)
+  for task in waiters.take, queue do wake(task) end
 end
 
 -- A cancelled task leaves the queue; if it was woken already, the next one gets its turn.
-local function leave_queue(waiters, task)
-  for i, waiter in ipairs(waiters) do
-    if waiter == task then
-      table.remove(waiters, i)
-      return
-    end
-  end
-  wake_one(waiters)
+local function leave_queue(queue, task)
+  if not waiters.drop(queue, task) then wake_one(queue) end
 end
 
--- Waits in the queue `waiters` until test() holds.
-local function wait_in(waiters, test)
+-- Waits in the queue until test() holds.
+local function wait_in(queue, test)
   local task = current
   check(task)
   while not test() do
-    waiters[#waiters + 1] = task
+    waiters.add(queue, task)
     park()
     if cancelled_in(task.scope) then
-      leave_queue(waiters, task)
+      leave_queue(queue, task)
       check(task)
     end
   end

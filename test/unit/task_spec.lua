@@ -713,3 +713,27 @@ describe("task", function ()
     assert.equal(10000, count)
   end)
 end)
+
+describe("a limit that thousands wait for", function ()
+  it("lets them in in the order in which they came, but for those that left", function ()
+    local limit, order = task.limit(1), {}
+    task.run(function ()
+      task.group(function (g)
+        local left
+        for i = 1, 3000 do
+          local t = g:spawn(function ()
+            limit:with(function ()
+              order[#order + 1] = i
+              task.yield()
+            end)
+          end)
+          if i == 1500 then left = t end
+        end
+        task.yield()
+        left:cancel()
+      end)
+    end)
+    assert.equal(2999, #order)
+    for i, n in ipairs(order) do assert.equal(i < 1500 and i or i + 1, n) end
+  end)
+end)
