@@ -100,9 +100,9 @@ describe("the deploy recipe", function ()
 
   it("gives GPU nodes the EFA group beside the cluster's, whatever the version says", function ()
     local groups = {}
-    for i, ref in ipairs(by_key((declare { kubernetes_version = "1.36" }))
+    for i, group in ipairs(by_key((declare { kubernetes_version = "1.36" }))
       ["launch_template/gpu-workers-use2-az2"].fields.security_groups) do
-      groups[i] = tostring(ref)
+      groups[i] = tostring(group)
     end
     assert.same({ "<eks_cluster/ray-train.security_group_id>", "<security_group/efa.id>" }, groups)
     assert.is_true(by_key((declare {}))["security_group/efa"].fields.itself)
@@ -122,7 +122,7 @@ describe("the deploy recipe", function ()
   it("gives a third zone a private subnet and leaves the cluster's zones alone", function ()
     local function refs(list)
       local texts = {}
-      for i, ref in ipairs(list) do texts[i] = tostring(ref) end
+      for i, one in ipairs(list) do texts[i] = tostring(one) end
       return table.concat(texts, " ")
     end
     local two = by_key((declare {}))

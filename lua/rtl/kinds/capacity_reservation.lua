@@ -36,22 +36,22 @@ local function by_id(ctx, id)
   return list[1]
 end
 
+-- The reservation that this deployment holds: item | nil | nil, err. The ledger's first: tags of
+-- what was just made may not be found for some seconds, and a second hold would bill unseen.
+local function held(ctx, res)
+  local entry = ctx.ledger and ctx.ledger:state()[res.key]
+  local known = entry and entry.state == "made" and by_id(ctx, entry.id)
+  if known and not OVER[known.State] then return known end
+  local list, failure = support.list(ctx, SPEC, support.own_filters(ctx, res))
+  for _, item in ipairs(list or {}) do
+    if not OVER[item.State] then return item end
+  end
+  return nil, failure
+end
+
 local function read(ctx, res)
   local item, failure
-  if res.given then
-    item, failure = by_id(ctx, res.given)
-  else
-    -- The ledger's first: tags of what was just made may not be found for some seconds, and a
-    -- second hold would bill unseen.
-    local entry, list = ctx.ledger and ctx.ledger:state()[res.key], nil
-    local known = entry and entry.state == "made" and entry.id
-    local found = known and by_id(ctx, known)
-    list, failure = support.list(ctx, SPEC, support.own_filters(ctx, res))
-    if list and found then table.insert(list, 1, found) end
-    for _, one in ipairs(list or {}) do
-      if not OVER[one.State] then item = one end
-    end
-  end
+  if res.given then item, failure = by_id(ctx, res.given) else item, failure = held(ctx, res) end
   if not item then return nil, failure end
   local live = live_of(item)
   if not res.given and item.State ~= "active" then live.ready = false end
