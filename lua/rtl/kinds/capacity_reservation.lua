@@ -16,7 +16,7 @@ local OVER = { cancelled = true, expired = true, failed = true, unsupported = tr
   ["payment-failed"] = true }
 
 local SPEC = { op = "describe_capacity_reservations", items = "CapacityReservations",
-  id = "CapacityReservationId", id_filter = "capacity-reservation-id",
+  id = "CapacityReservationId", ids = "CapacityReservationIds", -- the API has no filter of ids
   gone = function (item) return OVER[item.State] end }
 
 local function live_of(item)
@@ -28,19 +28,12 @@ local function live_of(item)
     match = item.InstanceMatchCriteria, ends = item.EndDate }
 end
 
--- A given id is asked for as such: the filter of ids is not in the API.
-local function by_id(ctx, id)
-  local list, failure = ctx:aws("ec2"):all(SPEC.op, { CapacityReservationIds = { id } })
-  if not list and support.not_found(failure) then return nil end
-  if not list then return nil, failure end
-  return list[1]
-end
-
 -- The reservation that this deployment holds: item | nil | nil, err. The ledger's first: tags of
 -- what was just made may not be found for some seconds, and a second hold would bill unseen.
 local function held(ctx, res)
   local entry = ctx.ledger and ctx.ledger:state()[res.key]
-  local known = entry and entry.state == "made" and by_id(ctx, entry.id)
+  local known = entry and entry.state == "made"
+    and support.by_known_id(ctx, res, SPEC, entry.id)
   if known and not OVER[known.State] then return known end
   local list, failure = support.list(ctx, SPEC, support.own_filters(ctx, res))
   for _, item in ipairs(list or {}) do
@@ -51,7 +44,11 @@ end
 
 local function read(ctx, res)
   local item, failure
-  if res.given then item, failure = by_id(ctx, res.given) else item, failure = held(ctx, res) end
+  if res.given then
+    item, failure = support.by_id(ctx, SPEC, res.given)
+  else
+    item, failure = held(ctx, res)
+  end
   if not item then return nil, failure end
   local live = live_of(item)
   if not res.given and item.State ~= "active" then live.ready = false end
@@ -130,7 +127,7 @@ end
 
 local function wait(ctx, res, _, live)
   return support.wait({ ctx = ctx, res = res, every = 5, limit = 300, what = "active" }, function ()
-    local item, failure = by_id(ctx, live.id)
+    local item, failure = support.by_id(ctx, SPEC, live.id)
     if failure then return nil, failure end
     if not item then return false, "not visible yet" end
     if item.State == "active" then return live_of(item) end
@@ -160,7 +157,7 @@ end
 
 -- It bills from the second in which it became active.
 local function used(ctx, item)
-  local one = by_id(ctx, item.id)
+  local one = support.by_id(ctx, SPEC, item.id)
   return one and { since = one.StartDate or one.CreateDate }
 end
 

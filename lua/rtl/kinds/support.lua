@@ -92,6 +92,28 @@ local function alive(found, gone)
   return list
 end
 
+local VISIBLE = 60 -- seconds after which a thing that was made is surely found
+
+-- Whether "not found" may only mean that the thing was made a moment ago.
+local function too_young(ctx, item)
+  local entry = ctx.ledger and ctx.ledger:state()[item.key]
+  local made = entry and clock.parse_iso(entry.at or "")
+  return made ~= nil and clock.utc() - made < VISIBLE
+end
+
+--- The item with an id that the ledger knows, as by_id. What was made a moment ago may not be shown
+-- yet, and would be made a second time: it is waited for until it is a minute old.
+function M.by_known_id(ctx, res, spec, id)
+  local began = clock.mono()
+  while true do
+    local item, failure = M.by_id(ctx, spec, id)
+    local waits = not res.given and too_young(ctx, res) and clock.mono() - began < VISIBLE
+    if item or failure or not waits then return item, failure end
+    ctx:waiting(res, "was made a moment ago and is not shown yet")
+    task.sleep(5)
+  end
+end
+
 --- Looks an EC2 thing up: by given or ledger id, else by tags. spec: op ("describe_vpcs"), items
 -- ("Vpcs"), id ("VpcId", member), id_filter ("vpc-id") or ids ("VpcIds", parameter), gone
 -- (function(item): is on its way out), filters (member name, default "Filters"), paged (default
@@ -100,7 +122,7 @@ end
 function M.look_up(ctx, res, spec)
   local id = known_id(ctx, res)
   if id then
-    local item, failure = M.by_id(ctx, spec, id)
+    local item, failure = M.by_known_id(ctx, res, spec, id)
     if failure then return nil, failure end
     if item and spec.gone and spec.gone(item) then item = nil end
     if item or res.given then return item end
@@ -195,19 +217,31 @@ function M.insist(ctx, res, limit, passing, act)
   end
 end
 
---- A delete: what is not there is deleted; what is in use is tried again for `limit` seconds (900).
--- `act()` makes the call. options: limit; clear(), which takes away what was left behind in it
--- before the next try; blockers(), which names what stands in the way.
+local function passing(failure)
+  return errors.in_use(failure) or errors.not_found(failure)
+end
+
+-- One try of a delete. "Not found" is a failure only where it may pass.
+local function try_delete(ctx, item, act, options)
+  local answer, refused = act()
+  if answer then return answer end
+  if errors.not_found(refused) and not too_young(ctx, item) then return true end
+  if options.clear and errors.in_use(refused) then options.clear() end
+  return nil, refused
+end
+
+--- A delete: what is not there is deleted, unless it was made within the last minute: then it may
+-- not be found yet, and is looked for again. What is in use is tried again for `limit` seconds
+-- (900). `act()` makes the call. options: limit; clear(), which takes away what was left behind in
+-- it before the next try; blockers(), which names what stands in the way.
 function M.delete(ctx, item, act, options)
   options = options or {}
   local limit = item.hurry and 30 or options.limit or 900
-  local done, failure = M.insist(ctx, item, limit, errors.in_use, function ()
-    local answer, refused = act()
-    if not answer and errors.not_found(refused) then return true end
-    if not answer and options.clear and errors.in_use(refused) then options.clear() end
-    return answer, refused
+  if too_young(ctx, item) then limit = math.max(limit, 2 * VISIBLE) end
+  local done, failure = M.insist(ctx, item, limit, passing, function ()
+    return try_delete(ctx, item, act, options)
   end)
-  if done then return true end
+  if done or errors.not_found(failure) then return true end
   local names = options.blockers and errors.in_use(failure) and options.blockers()
   if names and #names > 0 then
     return nil, err.wrap(failure, { code = "RTL-PLAN-016", doing = item.key,

@@ -2,12 +2,15 @@
 -- It deletes only what carries our tags or stands in our ledger, and ends by looking again: what is
 -- still there is listed with its price.
 
+local clock = require "rtl.clock"
 local err = require "rtl.err"
 local make = require "rtl.plan.make"
 local keys = require "rtl.keys"
 local task = require "rtl.task"
 
 local M = {}
+
+local VISIBLE = 60 -- seconds after which a created thing is found, if it exists
 
 local function by_name(kinds)
   local map = {}
@@ -25,7 +28,7 @@ local function from_ledger(ctx, kinds, items)
     if kind and lives then
       items[#items + 1] = { key = key, kind = kind, kind_name = kind.name, name = entry.name,
         id = entry.id, outputs = entry.outputs or {}, deps = entry.deps, source = "ledger",
-        open = entry.id == nil }
+        open = entry.id == nil, at = entry.at }
     end
   end
 end
@@ -93,6 +96,19 @@ local function merge(ledger_items, found)
     end
   end
   return items
+end
+
+-- What a run that died a moment ago may have made is not found for some seconds.
+local function let_appear(ctx, items)
+  local wait, last = 0, nil
+  for _, item in ipairs(items) do
+    local begun = item.open and clock.parse_iso(item.at or "")
+    local left = begun and VISIBLE - (clock.utc() - begun) or 0
+    if left > wait then wait, last = left, item end
+  end
+  if wait == 0 then return end
+  ctx:waiting(last, "looks whether an interrupted create took effect")
+  task.sleep(math.min(wait, VISIBLE))
 end
 
 -- An intent whose thing nobody finds came to nothing.
@@ -199,6 +215,7 @@ function M.plan(ctx, kinds, options)
   options = options or {}
   local recorded = {}
   from_ledger(ctx, kinds, recorded)
+  let_appear(ctx, recorded)
   local found = search(ctx, kinds, recorded)
   local items, keep = {}, {}
   for _, item in ipairs(drop_phantoms(merge(recorded, found))) do
