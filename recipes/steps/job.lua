@@ -91,9 +91,9 @@ local function judged(run, found)
 end
 
 -- Whether what was found out leaves the transport open (a pod went with its files, say): only
--- another job can tell.
+-- another job can tell. One that did not use NCCL would not use it again.
 local function is_open(shown)
-  return shown.verdict == "UNKNOWN" and shown.exit ~= "done"
+  return shown.verdict == "UNKNOWN" and shown.exit ~= "done" and shown.class ~= "NOT_USED"
 end
 
 -- The verdict of the job if it ended well before; nil when it must run (again).
