@@ -42,16 +42,10 @@ local function create(ctx, res, f, token)
   return live
 end
 
-local function by_id(ctx, id)
-  local list, failure = support.list(ctx, SPEC, { support.filter("nat-gateway-id", id) })
-  if not list then return nil, failure end
-  return list[1] or false
-end
-
 local function wait(ctx, res, _, live)
   return support.wait({ ctx = ctx, res = res, every = 10, limit = 900 }, function ()
-    local item, failure = by_id(ctx, live.id)
-    if item == nil then return nil, failure end
+    local item, failure = support.by_id(ctx, SPEC, live.id)
+    if failure then return nil, failure end
     if not item then return false, "not visible yet" end
     if item.State == "available" then return live_of(item) end
     if item.State == "pending" then return false, "pending" end
@@ -70,9 +64,9 @@ local function delete(ctx, item)
   if not done then return nil, failure end
   return support.wait({ ctx = ctx, res = item, every = 10, limit = 900, what = "deleted" },
     function ()
-      local list, refused = support.list(ctx, SPEC, { support.filter("nat-gateway-id", item.id) })
-      if not list then return nil, refused end
-      local state = list[1] and list[1].State or "deleted"
+      local gateway, refused = support.by_id(ctx, SPEC, item.id)
+      if refused then return nil, refused end
+      local state = gateway and gateway.State or "deleted"
       return state == "deleted" or state == "failed", state
     end)
 end

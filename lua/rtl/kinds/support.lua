@@ -5,6 +5,7 @@ local clock = require "rtl.clock"
 local err = require "rtl.err"
 local errors = require "rtl.aws.errors"
 local keys = require "rtl.keys"
+local ledger = require "rtl.plan.ledger"
 local task = require "rtl.task"
 
 local M = {}
@@ -92,13 +93,9 @@ local function alive(found, gone)
   return list
 end
 
-local VISIBLE = 60 -- seconds after which a thing that was made is surely found
-
 -- Whether "not found" may only mean that the thing was made a moment ago.
 local function too_young(ctx, item)
-  local entry = ctx.ledger and ctx.ledger:state()[item.key]
-  local made = entry and clock.parse_iso(entry.at or "")
-  return made ~= nil and clock.utc() - made < VISIBLE
+  return ctx.ledger ~= nil and ledger.age(ctx.ledger:state()[item.key]) < ledger.VISIBLE
 end
 
 --- The item with an id that the ledger knows, as by_id. What was made a moment ago may not be shown
@@ -107,7 +104,7 @@ function M.by_known_id(ctx, res, spec, id)
   local began = clock.mono()
   while true do
     local item, failure = M.by_id(ctx, spec, id)
-    local waits = not res.given and too_young(ctx, res) and clock.mono() - began < VISIBLE
+    local waits = not res.given and too_young(ctx, res) and clock.mono() - began < ledger.VISIBLE
     if item or failure or not waits then return item, failure end
     ctx:waiting(res, "was made a moment ago and is not shown yet")
     task.sleep(5)
@@ -237,7 +234,7 @@ end
 function M.delete(ctx, item, act, options)
   options = options or {}
   local limit = item.hurry and 30 or options.limit or 900
-  if too_young(ctx, item) then limit = math.max(limit, 2 * VISIBLE) end
+  if too_young(ctx, item) then limit = math.max(limit, 2 * ledger.VISIBLE) end
   local done, failure = M.insist(ctx, item, limit, passing, function ()
     return try_delete(ctx, item, act, options)
   end)

@@ -14,6 +14,15 @@ Ledger.__index = Ledger
 
 local FILE = "ledger.ndjson"
 
+--- Seconds after which what was made is surely found, by its id and by its tags.
+M.VISIBLE = 60
+
+--- Seconds since the thing of an entry of state() was begun; for ever, where that is not known.
+function M.age(entry)
+  local begun = entry and clock.parse_iso(entry.at or "")
+  return begun and math.max(0, clock.utc() - begun) or math.huge
+end
+
 -- The records of a text; a line that does not decode is kept aside. Only the last one may be torn
 -- by a death; one in the middle means that somebody edited the file.
 local function parse(text)

@@ -6,13 +6,13 @@ local clock = require "rtl.clock"
 local cost = require "rtl.plan.cost"
 local crypto = require "rtl.native.crypto"
 local err = require "rtl.err"
+local ledger = require "rtl.plan.ledger"
 local meter = require "rtl.plan.meter"
 local row_of = require "rtl.plan.row"
 local task = require "rtl.task"
 
 local M = {}
 
-local VISIBLE = 60       -- seconds after which a created thing is found by tag, if it exists
 local LOOK_EVERY = 5
 local LAZY = true        -- says nothing that a read would not find again
 local TRIES = 3          -- creates without a token whose outcome stayed unknown
@@ -47,7 +47,7 @@ end
 -- Looks for what a create of unknown outcome, sent `age` seconds ago, may have made. Returns live |
 -- nil | nil, err. Where the same token is safe to send again, one look is enough.
 local function settle(ctx, res, fields, age)
-  local enough = clock.mono() + VISIBLE - math.max(age, 0)
+  local enough = clock.mono() + ledger.VISIBLE - age
   while true do
     local live, failure = res.kind.read(ctx, res, fields)
     if live or failure then return live, failure end
@@ -159,8 +159,7 @@ local function create_or_adopt(ctx, row, fields)
   if not (entry and entry.state == "open") then
     return create_new(ctx, row, fields, new_token(ctx, res))
   end
-  local age = clock.utc() - (clock.parse_iso(entry.at) or 0)
-  local live, failure = settle(ctx, res, fields, age)
+  local live, failure = settle(ctx, res, fields, ledger.age(entry))
   if failure then return nil, failure end
   if not live then return create_new(ctx, row, fields, entry.token or new_token(ctx, res)) end
   local written, why = outcome(ctx, res, live)

@@ -2,15 +2,13 @@
 -- It deletes only what carries our tags or stands in our ledger, and ends by looking again: what is
 -- still there is listed with its price.
 
-local clock = require "rtl.clock"
 local err = require "rtl.err"
+local ledger = require "rtl.plan.ledger"
 local make = require "rtl.plan.make"
 local keys = require "rtl.keys"
 local task = require "rtl.task"
 
 local M = {}
-
-local VISIBLE = 60 -- seconds after which a created thing is found, if it exists
 
 local function by_name(kinds)
   local map = {}
@@ -102,13 +100,12 @@ end
 local function let_appear(ctx, items)
   local wait, last = 0, nil
   for _, item in ipairs(items) do
-    local begun = item.open and clock.parse_iso(item.at or "")
-    local left = begun and VISIBLE - (clock.utc() - begun) or 0
+    local left = item.open and ledger.VISIBLE - ledger.age(item) or 0
     if left > wait then wait, last = left, item end
   end
   if wait == 0 then return end
   ctx:waiting(last, "looks whether an interrupted create took effect")
-  task.sleep(math.min(wait, VISIBLE))
+  task.sleep(wait)
 end
 
 -- An intent whose thing nobody finds came to nothing.
