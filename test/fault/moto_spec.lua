@@ -144,37 +144,35 @@ describe("the recipes over HTTP", function ()
     assert.equal(9, ran.signal, place .. "\n" .. ran.stdout .. ran.stderr)
   end
 
-  it("go on after a death at any call that changes something", function ()
+  -- Plays `life(place, death)` for each place and each moment of a death, in a new account.
+  local function at_each(names, whose, life)
     local deaths = 0
     for i, death in ipairs(DEATHS) do
-      for _, place in ipairs(places(operations.deploy, i)) do
+      for _, place in ipairs(places(names, i)) do
         server:reset()
         assert(fs.remove_tree(fs.join(state, "aws")))
-        dies(DEPLOY, place, death)
-        ends_well(DEPLOY)
-        check(operations.stands, death .. " " .. place)
+        life(place, death)
         ends_well(TEARDOWN)
         check(before, death .. " " .. place)
         deaths = deaths + 1
       end
     end
-    print(("over HTTP: a deploy died at %d calls"):format(deaths))
+    print(("over HTTP: a %s died at %d calls"):format(whose, deaths))
+  end
+
+  it("go on after a death at any call that changes something", function ()
+    at_each(operations.deploy, "deploy", function (place, death)
+      dies(DEPLOY, place, death)
+      ends_well(DEPLOY)
+      check(operations.stands, death .. " " .. place)
+    end)
   end)
 
   it("are taken down after a death in the teardown", function ()
-    local deaths = 0
-    for i, death in ipairs(DEATHS) do
-      for _, place in ipairs(places(operations.teardown, i)) do
-        server:reset()
-        assert(fs.remove_tree(fs.join(state, "aws")))
-        ends_well(DEPLOY)
-        dies(TEARDOWN, place, death)
-        ends_well(TEARDOWN)
-        check(before, death .. " " .. place)
-        deaths = deaths + 1
-      end
-    end
-    print(("over HTTP: a teardown died at %d calls"):format(deaths))
+    at_each(operations.teardown, "teardown", function (place, death)
+      ends_well(DEPLOY)
+      dies(TEARDOWN, place, death)
+    end)
   end)
 
   if SLOW then
