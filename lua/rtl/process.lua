@@ -160,6 +160,12 @@ function M.getenv(name)
   return impl.getenv(name)
 end
 
+--- An environment variable; nil when it is not set, or empty.
+function M.variable(name)
+  local text = M.getenv(name)
+  return text ~= "" and text or nil
+end
+
 --- The environment as an array of "NAME=value".
 function M.environ()
   return impl.environ()

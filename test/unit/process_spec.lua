@@ -145,6 +145,15 @@ describe("process", function ()
     assert.is_nil(process.getenv("A!"))
   end)
 
+  it("takes an empty variable for one that is not set", function ()
+    local values = { EMPTY = "", BLANK = " " }
+    local former = process.use { getenv = function (name) return values[name] end }
+    local results = { process.variable "EMPTY" or "none", process.variable "BLANK" or "none",
+      process.variable "ABSENT" or "none" }
+    process.use(former)
+    assert.same({ "none", " ", "none" }, results)
+  end)
+
   it("closes a child once, and kills it", function ()
     local child = assert(native.spawn {
       argv = { "sleep", "30" }, stdin = "null", stdout = "null", stderr = "null" })

@@ -27,16 +27,12 @@ local SETTINGS = {
     read = function (text) return BOOLEANS[text:lower()] end, wanted = "true or false" },
 }
 
-local function present(text)
-  return text ~= nil and text ~= "" and text or nil
-end
-
 -- The text of a setting and where it stands; an empty one is none.
 local function written(setting, profile)
-  local text = present(process.getenv(setting.variable))
+  local text = process.variable(setting.variable)
   if text then return text, setting.variable end
   text = profile and profile[setting.key]
-  if type(text) == "string" then return present(text), setting.key .. " of the profile" end
+  if type(text) == "string" and text ~= "" then return text, setting.key .. " of the profile" end
 end
 
 --- read(profile) → {attempts = integer|nil, mode = "legacy|standard|adaptive"|nil,

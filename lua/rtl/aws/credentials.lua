@@ -6,7 +6,6 @@
 
 local clock = require "rtl.clock"
 local err = require "rtl.err"
-local process = require "rtl.process"
 local providers = require "rtl.aws.providers"
 local secret = require "rtl.native.secret"
 local task = require "rtl.task"
@@ -203,12 +202,6 @@ function M.chain(options)
     if not options.profiles then return nil, failure end
     return first_of(chain)
   end, options)
-end
-
---- The value of an environment variable, nil when it is empty.
-function M.variable(name)
-  local text = process.getenv(name)
-  return text ~= "" and text or nil
 end
 
 return M

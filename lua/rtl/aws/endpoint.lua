@@ -56,12 +56,12 @@ end
 --- The endpoint that the user set for a service, or nil: AWS_ENDPOINT_URL_<SERVICE>,
 -- AWS_ENDPOINT_URL, then the profile's `services` section and its `endpoint_url`.
 function M.configured(svc, profile)
-  local ignore = present(process.getenv "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+  local ignore = process.variable "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
     or profile and profile.ignore_configured_endpoint_urls
   if ignore and ignore:lower() == "true" then return nil end
   local own = variable_of(svc)
-  local url = present(process.getenv("AWS_ENDPOINT_URL_" .. own))
-    or present(process.getenv "AWS_ENDPOINT_URL")
+  local url = process.variable("AWS_ENDPOINT_URL_" .. own)
+    or process.variable "AWS_ENDPOINT_URL"
   if url or not profile then return url end
   local services = profile.services and profile.services[own:lower()]
   return services and present(services.endpoint_url) or present(profile.endpoint_url)

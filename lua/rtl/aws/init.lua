@@ -31,7 +31,7 @@ M.client = client.new
 local session = { __name = "rtl.aws.session" }
 session.__index = session
 
-local variable = credentials.variable
+local variable = process.variable
 
 local function region_of(options, profile)
   if options.region then return options.region, "argument" end

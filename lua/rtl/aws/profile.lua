@@ -157,20 +157,15 @@ function M.parse(text, is_config, path)
   return state.found
 end
 
-local function present(name)
-  local text = process.getenv(name)
-  return text ~= nil and text ~= "" and text or nil
-end
-
 -- A path with `~`, $NAME and ${NAME} filled in; an unknown variable stays as it is written.
 local function at_home(path)
-  local home = present "HOME" or ""
+  local home = process.variable "HOME" or ""
   path = path:gsub("%$([%w_]+)", process.getenv):gsub("%${([%w_]+)}", process.getenv)
   return (path:gsub("^~%f[/\0]", (home:gsub("%%", "%%%%"))))
 end
 
 local function location(variable, default)
-  return at_home(present(variable) or default)
+  return at_home(process.variable(variable) or default)
 end
 
 local function read(path, is_config)
@@ -226,7 +221,7 @@ end
 --- The name of the profile to use, and whether it was chosen: as given, AWS_PROFILE,
 -- AWS_DEFAULT_PROFILE, "default".
 function M.chosen(given)
-  local name = given or present "AWS_PROFILE" or present "AWS_DEFAULT_PROFILE"
+  local name = given or process.variable "AWS_PROFILE" or process.variable "AWS_DEFAULT_PROFILE"
   return name or "default", name ~= nil
 end
 

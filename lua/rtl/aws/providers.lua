@@ -15,10 +15,7 @@ local M = {}
 
 local SECRETS = { secret = { "SecretAccessKey", "SessionToken", "Token" } }
 
-local function variable(name)
-  local text = process.getenv(name)
-  return text ~= nil and text ~= "" and text or nil
-end
+local variable = process.variable
 
 local function hidden(text)
   if text == nil or text == "" then return nil end

@@ -6,16 +6,11 @@ local process = require "rtl.process"
 
 local M = {}
 
-local function set(name)
-  local value = process.getenv(name)
-  return value ~= nil and value ~= "" and value or nil
-end
-
 --- The folder of all state (not made).
 function M.root()
-  local xdg = set("XDG_STATE_HOME")
-  return set("RTL_STATE") or xdg and fs.join(xdg, "rtl")
-    or fs.join(set("HOME") or ".", ".local", "state", "rtl")
+  local xdg = process.variable("XDG_STATE_HOME")
+  return process.variable("RTL_STATE") or xdg and fs.join(xdg, "rtl")
+    or fs.join(process.variable("HOME") or ".", ".local", "state", "rtl")
 end
 
 --- The folder of one deployment: partition, account, region and name keep worlds apart.
