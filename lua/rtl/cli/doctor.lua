@@ -5,6 +5,7 @@ local exit = require "rtl.cli.exit"
 local fork = require "rtl.cli.fork"
 local fs = require "rtl.fs"
 local host = require "rtl.native.host"
+local keys = require "rtl.keys"
 local output = require "rtl.cli.output"
 local process = require "rtl.process"
 local profile = require "rtl.aws.profile"
@@ -36,9 +37,7 @@ local function check_crypto()
 end
 
 local function profiles_of(found)
-  local names = {}
-  for name in pairs(found.profile) do names[#names + 1] = name end
-  table.sort(names)
+  local names = keys.sorted(found.profile)
   if #names > 5 then return ("%d profiles"):format(#names) end
   return (#names == 1 and "profile " or "profiles ") .. table.concat(names, ", ")
 end

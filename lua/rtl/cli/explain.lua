@@ -4,17 +4,12 @@
 local err = require "rtl.err"
 local exit = require "rtl.cli.exit"
 local host = require "rtl.native.host"
+local keys = require "rtl.keys"
 local nearest = require "rtl.nearest"
 local output = require "rtl.cli.output"
+local text = require "rtl.recipe.text"
 
 local M = {}
-
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
 
 --- All codes that have a page: code → {title, cause, next}.
 function M.all()
@@ -22,7 +17,7 @@ function M.all()
   for _, path in ipairs(host.embedded_names("rtl/")) do
     if path:match("^rtl/codes/") or path:match("/codes%.lua$") then
       local codes = require((path:gsub("%.lua$", ""):gsub("/", ".")))
-      for _, code in ipairs(sorted_keys(codes)) do all[code] = codes[code] end
+      for code, page in pairs(codes) do all[code] = page end
     end
   end
   return all
@@ -30,24 +25,16 @@ end
 
 local function list(all)
   local lines = {}
-  for _, code in ipairs(sorted_keys(all)) do
-    lines[#lines + 1] = ("%-14s %s"):format(code, all[code].title)
+  for code, page in keys.pairs(all) do
+    lines[#lines + 1] = ("%-14s %s"):format(code, page.title)
   end
   output.lines(lines)
   return exit.done
 end
 
--- Wraps a paragraph to the width of a page.
-local function wrap(text)
-  local lines, line = {}, ""
-  for word in text:gmatch("%S+") do
-    if #line + #word > 88 then
-      lines[#lines + 1], line = line, ""
-    end
-    line = line == "" and word or line .. " " .. word
-  end
-  lines[#lines + 1] = line
-  return table.concat(lines, "\n         ")
+-- A paragraph beside its label.
+local function paragraph(words)
+  return table.concat(text.wrap(words, 89), "\n         ")
 end
 
 --- The sub-command. Returns the exit code.
@@ -58,13 +45,13 @@ function M.run(words)
   if not page then
     error(err.new {
       code = "RTL-CLI-010",
-      message = ("no page on '%s'%s"):format(word, nearest.hint(word, sorted_keys(all))),
+      message = ("no page on '%s'%s"):format(word, nearest.hint(word, keys.sorted(all))),
       hint = "rtl explain lists all codes",
     }, 0)
   end
   output.lines {
     (all[word] and word or word:upper()) .. ": " .. page.title, "",
-    "  cause  " .. wrap(page.cause), "  next   " .. wrap(page.next),
+    "  cause  " .. paragraph(page.cause), "  next   " .. paragraph(page.next),
   }
   return exit.done
 end

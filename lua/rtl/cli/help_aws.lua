@@ -1,6 +1,7 @@
 --- `rtl help aws.SERVICE[.OPERATION]`: what a call takes and gives, from its operation table.
 
 local exit = require "rtl.cli.exit"
+local keys = require "rtl.keys"
 local model = require "rtl.aws.model"
 local output = require "rtl.cli.output"
 local text = require "rtl.recipe.text"
@@ -89,12 +90,11 @@ local function service_page(svc)
   for _, line in ipairs(text.wrap(table.concat(model.operations(svc), " "), 96)) do
     lines[#lines + 1] = "  " .. line
   end
-  local waiters = {}
-  for name in pairs(svc.waiters or {}) do waiters[#waiters + 1] = name end
-  table.sort(waiters)
-  if #waiters > 0 then lines[#lines + 1] = "\nWaiters (client:wait):" end
-  for _, line in ipairs(text.wrap(table.concat(waiters, " "), 96)) do
-    if #waiters > 0 then lines[#lines + 1] = "  " .. line end
+  if next(svc.waiters or {}) then
+    lines[#lines + 1] = "\nWaiters (client:wait):"
+    for _, line in ipairs(text.wrap(table.concat(keys.sorted(svc.waiters), " "), 96)) do
+      lines[#lines + 1] = "  " .. line
+    end
   end
   lines[#lines + 1] = ("\nMembers of one: rtl help aws.%s.OPERATION"):format(svc.name)
   return lines

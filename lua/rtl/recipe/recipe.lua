@@ -1,6 +1,7 @@
 --- A recipe: opened from its file, with its steps and its settings.
 
 local err = require "rtl.err"
+local keys = require "rtl.keys"
 local load_file = require "rtl.recipe.load"
 local settings = require "rtl.recipe.settings"
 
@@ -48,10 +49,10 @@ local function check(file, definition)
   if type(definition) ~= "table" or not (definition.steps or definition.action) then
     refuse(file, "a recipe returns a table with 'steps' or 'action'")
   end
-  for _, name in ipairs { "steps", "action", "settings", "title" } do
+  for name, wanted in keys.pairs(TYPES) do
     local have = type(definition[name])
-    if have ~= "nil" and have ~= TYPES[name] then
-      refuse(file, ("'%s' is a %s, not a %s"):format(name, have, TYPES[name]))
+    if have ~= "nil" and have ~= wanted then
+      refuse(file, ("'%s' is a %s, not a %s"):format(name, have, wanted))
     end
   end
 end

@@ -5,6 +5,7 @@
 -- (names that count besides RTL_NAME), group (a heading of the table in README).
 
 local err = require "rtl.err"
+local keys = require "rtl.keys"
 local nearest = require "rtl.nearest"
 local value = require "rtl.recipe.value"
 
@@ -138,26 +139,19 @@ local function plain_keys(file, file_name, problems)
   return out
 end
 
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
 local function unknown_names(set, from, problems)
-  for _, name in ipairs(sorted_keys(from.file)) do
+  for _, name in ipairs(keys.sorted(from.file)) do
     if not set.by_name[name] then
       problems[#problems + 1] = unknown(set, name, name, from.file_name or "rtl.yaml")
     end
   end
-  for _, name in ipairs(sorted_keys(from.environ or {})) do
+  for _, name in ipairs(keys.sorted(from.environ or {})) do
     local setting = name:match("^RTL_(.+)$")
     if setting and is_setting(name) and not set.by_name[setting:lower()] then
       problems[#problems + 1] = unknown(set, setting:lower(), name, "environment")
     end
   end
-  for _, name in ipairs(sorted_keys(from.recipe or {})) do
+  for _, name in ipairs(keys.sorted(from.recipe or {})) do
     if not set.by_name[name] then problems[#problems + 1] = unknown(set, name, name, "recipe") end
   end
 end
