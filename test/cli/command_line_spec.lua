@@ -242,6 +242,11 @@ describe("the command line", function ()
     assert.matches("rtl.task.sleep(seconds)", rtl("help", "task").stdout, 1, true)
     assert.matches("^rtl.task.sleep", rtl("help", "task.sleep").stdout)
     assert.matches("rtl.nccl.causes rtl.nccl.classify", rtl("help", "nccl").stdout, 1, true)
+    -- A service of AWS, not what else ends in its name, or is as long and ends in its last word.
+    for _, name in ipairs { "iam", "sso", "logs", "ec2" } do
+      assert.matches("^aws%." .. name .. ": ", rtl("help", "aws." .. name).stdout)
+    end
+    assert.equal(2, rtl("help", "xyz.logs").status)
     local kubernetes, plan = rtl("help", "k8s.watch").stdout, rtl("help", "plan").stdout
     assert.matches("rtl.k8s.watch:next()", kubernetes, 1, true)
     assert.is_nil(plan:find("rtl.plan.context:tell", 1, true))

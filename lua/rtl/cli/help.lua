@@ -135,11 +135,10 @@ local function matching(word)
     end
   end
   if #found > 0 then return found end
+  local tail = "." .. word:gsub(":", ".")
   for _, entry in ipairs(M.index()) do
-    if bare(entry.name):match("[.:]([%w_]+)$") == word:match("[.:]?([%w_]+)$")
-      and ("." .. bare(entry.name)):sub(-#word - 1):match("^[.:]") then
-      found[#found + 1] = entry
-    end
+    local name = "." .. bare(entry.name):gsub(":", ".")
+    if name:sub(-#tail) == tail then found[#found + 1] = entry end
   end
   return found
 end
@@ -195,10 +194,11 @@ function M.run(words)
   if word == "codes" then return require("rtl.cli.explain").run({}) end
   local file = (not word:match("^rtl%.") or nil) and load_file.find(word)
   if file then return M.recipe(file) end
+  local done, known = help_aws.page(word)
+  if done then return done end
   local entries = matching(word)
   if #entries > 0 then return page(entries) end
-  local done, known = help_aws.page(word)
-  return done or nothing(word, known or {})
+  return nothing(word, known or {})
 end
 
 return M
