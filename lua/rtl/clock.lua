@@ -36,6 +36,11 @@ function M.correct(seconds)
   return former
 end
 
+--- The correction in seconds that holds now.
+function M.correction()
+  return skew
+end
+
 --- Moves a virtual clock to `mono` seconds. Returns false (and does nothing) for a real one.
 function M.advance(mono)
   if not impl.advance then return false end

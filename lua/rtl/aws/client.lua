@@ -42,19 +42,12 @@ local function learn_skew(res, sent, blamed)
     and value.parse_http_date(res.headers.date)
   local took = clock.mono() - sent.mono
   if not date or took > SLOW then return 0 end
-  local former = clock.correct(0)
-  local skew = date - (clock.utc() - took / 2)
+  local skew = date - (clock.utc() - clock.correction() - took / 2)
   local new = math.abs(skew) >= SKEW_MATTERS and skew or 0
   local off = math.abs(new - sent.skew)
-  local is_lie = off > SKEW_TAKEN and not blamed
-  clock.correct(is_lie and former or new)
-  return is_lie and 0 or off
-end
-
-local function now()
-  local skew = clock.correct(0)
-  clock.correct(skew)
-  return { mono = clock.mono(), skew = skew }
+  if off > SKEW_TAKEN and not blamed then return 0 end
+  clock.correct(new)
+  return off
 end
 
 local function sign(self, op, request, url, creds)
@@ -121,7 +114,7 @@ local function exchange(self, call, creds)
   local op, request = call.op, call.request
   local silence = is_quick(op) and self.timeouts.reads or self.timeouts.writes
   local _ <close> = self.notice and silence > UNEASY and watch(self, call, silence) or nil
-  local started = now()
+  local started = { mono = clock.mono(), skew = clock.correction() }
   local res, lost = wire.request {
     method = request.method, url = call.url, body = request.body, once = call.once,
     headers = sign(self, op, request, call.url, creds), secret_body = op.secrets ~= nil,
