@@ -43,6 +43,7 @@ describe("the page of an AWS operation", function ()
       "\n  Vpcs +list of tables\n    VpcId", "MaxResults +integer, 5 to 1000" } do
       assert.truthy(text:find(part) or text:find(part, 1, true), part)
     end
+    assert.truthy(page("aws.s3.head_bucket"):find "IAM action s3:ListBucket\n")
     assert.truthy(page("aws.eks.create_cluster"):find "\n  name ! ")
     assert.truthy(page("aws.eks.create_cluster"):find "again with its clientRequestToken")
     assert.truthy(page("aws.ec2.create_vpc"):find "Sent once only")

@@ -69,7 +69,7 @@ end
 --- The lines of an operation's page.
 function M.operation(op)
   local lines = {
-    ("aws.%s.%s"):format(op.service.name, op.key), "  IAM action " .. op.action, "",
+    ("aws.%s.%s"):format(op.service.name, op.key), "  IAM action " .. op.permission, "",
     ("  client:%s{…} → table | nil, err"):format(op.key),
     "  " .. repeating(op),
   }
