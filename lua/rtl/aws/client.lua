@@ -292,8 +292,7 @@ local function operation(self, key)
   need_client(self)
   local op = self.service.ops[key]
   if op then return op end
-  check.misuse(("no operation '%s' in %s%s"):format(tostring(key), self.service.name,
-    nearest.hint(tostring(key), model.operations(self.service))))
+  check.misuse(model.unknown(self.service, key))
 end
 
 local function invoke(self, op, params, options)

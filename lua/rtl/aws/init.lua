@@ -70,7 +70,7 @@ end
 -- Calls an operation with what a person wrote into a profile: what does not fit is that profile's
 -- fault, and no misuse of ours.
 local function call_for(profile_of, service_client, operation, params)
-  local problem = check.problem(model.service(service_client.service.name).ops[operation], params)
+  local problem = check.problem(service_client.service.ops[operation], params)
   if problem then
     return err.fail {
       code = "RTL-CRED-006",

@@ -28,6 +28,7 @@
 -- `region` of a service that is not in each.
 
 local nearest = require "rtl.nearest"
+local unescape = require "rtl.aws.value".unescape
 
 local M = {}
 
@@ -293,8 +294,10 @@ function M.operations(svc)
   return keys
 end
 
-local function unescape(text)
-  return (text:gsub("%%(%x%x)", function (hex) return string.char(tonumber(hex, 16)) end))
+--- What to say of a key that is no operation of a compiled service.
+function M.unknown(svc, key)
+  return ("no operation '%s' in %s%s"):format(tostring(key), svc.name,
+    nearest.hint(tostring(key), M.operations(svc)))
 end
 
 -- The wire names of the members that an operation demands in its query.

@@ -5,7 +5,6 @@
 local array = require "rtl.array"
 local err = require "rtl.err"
 local model = require "rtl.aws.model"
-local nearest = require "rtl.nearest"
 
 local M = {}
 
@@ -67,8 +66,7 @@ local client = { __name = "rtl.aws.sketch" }
 function client.call(self, key, params)
   local op = self.service.ops[key]
   if op then return respond(self, op, params) end
-  error(("no operation '%s' in %s%s"):format(tostring(key), self.service.name,
-    nearest.hint(tostring(key), model.operations(self.service))), 2)
+  error(model.unknown(self.service, key), 2)
 end
 
 function client:all(key, params)
