@@ -82,8 +82,8 @@ static int l_decode(lua_State *L) {
   const char *text = rtl_check_bytes(L, 1, &size);
   lua_settop(L, 2);
   luaL_argexpected(L, lua_isnil(L, 2) || lua_istable(L, 2), 2, "table");
-  struct xml_limits limits = {limit(L, "depth", 256), limit(L, "size", 64 << 20),
-                              limit(L, "nodes", 1 << 19), 0};
+  struct xml_limits limits = {limit(L, "depth", XML_DEPTH), limit(L, "size", XML_SIZE),
+                              limit(L, "nodes", XML_NODES), 0};
   luaL_argcheck(L, limits.depth <= 1000, 2, "a depth of at most 1000 expected");
   int hidden = rtl_push_secret_names(L, 2);
   limits.wipe = hidden != 0 || lua_type(L, 1) != LUA_TSTRING;

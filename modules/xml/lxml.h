@@ -6,6 +6,9 @@
 
 struct xml_doc;
 
+/* What a document may have where its reader says nothing else (xml_limits). */
+enum { XML_DEPTH = 256, XML_SIZE = 64 << 20, XML_NODES = 1 << 19 };
+
 /* Pushes an empty document that the collector frees if a walk raises. Borrowed. */
 struct xml_doc *rtl_push_xml_doc(lua_State *L);
 

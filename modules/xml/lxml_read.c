@@ -35,7 +35,8 @@ struct shape {
 
 /* Its user values: 1, an array of names and shapes; 2, the function for what is not made here. */
 struct plan {
-  struct shape *shapes, *root;
+  struct shape *shapes;
+  const struct shape *root;
 };
 
 static int plan_close(lua_State *L) {
@@ -194,12 +195,8 @@ static int l_plan(lua_State *L) {
   lua_newtable(L); /* shape put plan values */
   lua_newtable(L); /* shape put plan values seen */
   lua_pushvalue(L, SHAPE);
-  const struct shape *root = compile(L, plan);
-  luaL_argcheck(L, root->kind == STRUCTURE, SHAPE, "a structure expected");
-  plan->root = plan->shapes;
-  while (plan->root != root) {
-    plan->root = plan->root->next;
-  }
+  plan->root = compile(L, plan);
+  luaL_argcheck(L, plan->root->kind == STRUCTURE, SHAPE, "a structure expected");
   lua_pushvalue(L, VALUES);
   lua_setiuservalue(L, USERDATA, 1);
   lua_pushvalue(L, PUT);
@@ -399,7 +396,7 @@ static int l_read(lua_State *L) {
     wipe = wipe || lua_toboolean(L, -1);
     lua_pop(L, 1);
   }
-  struct xml_limits limits = {256, 64 << 20, 1 << 19, wipe};
+  struct xml_limits limits = {XML_DEPTH, XML_SIZE, XML_NODES, wipe};
   struct xml_doc *doc = rtl_push_xml_doc(L); /* bytes plan below options doc */
   if (!xml_parse(text, size, &limits, doc, &error)) {
     return rtl_fail_at(L, "RTL-DATA-003", error.message, error.line, error.column);
