@@ -4,6 +4,7 @@ local instance_types = require "rtl.recipe.instance_types"
 local keys = require "rtl.keys"
 local settings = require "rtl.recipe.settings"
 local text = require "rtl.recipe.text"
+local value = require "rtl.recipe.value"
 
 local function refuse(run, message, hint)
   return run:fail { code = "RTL-STEP-001", message = message, hint = hint, exit = "usage" }
@@ -34,21 +35,13 @@ local function reckon(run)
   end
 end
 
-local FACTOR = { [""] = 1, m = 1e-3, K = 1e3, M = 1e6, G = 1e9, T = 1e12, Ki = 2 ^ 10, Mi = 2 ^ 20,
-  Gi = 2 ^ 30, Ti = 2 ^ 40 }
-
-local function amount(quantity)
-  local number, unit = quantity:match("^([%d.]+)(%a*)$")
-  return FACTOR[unit] and tonumber(number) * FACTOR[unit] or 0
-end
-
 -- A pod that asks for more than its node has would wait for ever, beside nodes that are paid for.
 -- Of a node, one CPU and a fourteenth of the memory are left to the system.
 local function check_fits(run, pod, type_name)
   local s, instance = run.settings, instance_types.known(run, type_name)
   local cpus, gib = instance.vcpu - 1, instance.memory_gib * 13 // 14
   for setting, most in keys.pairs { [pod .. "_cpu"] = cpus, [pod .. "_memory"] = gib * 2 ^ 30 } do
-    if amount(s[setting]) > most then
+    if value.amount(s[setting]) > most then
       refuse(run, ("%s is %s, more than a %s has for a pod"):format(setting, s[setting],
         s[type_name]), ("Set %s_cpu to %d at most and %s_memory to %dGi at most"):format(pod, cpus,
         pod, gib))
@@ -162,11 +155,11 @@ end
 -- AWS keeps aws: for itself, as rtl does rtl: and the name.
 local function check_tags(run)
   for _, pair in ipairs(run.settings.tags) do
-    local key, value = pair:match("^(.-)=(.*)$")
+    local key, word = pair:match("^(.-)=(.*)$")
     if key:match("^[Aa][Ww][Ss]:") or key:match("^rtl:") or key == "Name" then
       refuse(run, ("tags: the key %s is not free"):format(key),
         "AWS keeps aws: for itself, and rtl keeps rtl: and Name")
-    elseif #key > 128 or #value > 256 then
+    elseif #key > 128 or #word > 256 then
       refuse(run, ("tags: %s is too long: AWS takes 128 characters = 256"):format(pair))
     end
   end

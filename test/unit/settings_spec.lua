@@ -102,6 +102,11 @@ describe("values of settings", function ()
     assert.equal("160Gi", parse("quantity", "160Gi"))
     assert.equal("40", parse("quantity", 40))
     assert.is_nil(parse("quantity", "many"))
+    for _, text in ipairs { "40K", "160mi", "3i", "1.5Xi" } do -- Kubernetes takes none of them
+      assert.is_nil(parse("quantity", text), text)
+    end
+    assert.same({ 0.5, 2000, 1.5 * 1024 ^ 3, 1024 ^ 5 }, { value.amount "500m", value.amount "2k",
+      value.amount "1.5Gi", value.amount "1Pi" })
     assert.equal("10.0.0.0/8", parse("cidr", "10.0.0.0/8"))
     assert.is_nil(parse("cidr", "10.0.0.300/8"))
     assert.is_nil(parse("cidr", "10.0.0.0/33"))

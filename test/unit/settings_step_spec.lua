@@ -58,6 +58,8 @@ describe("settings", function ()
     refused({ use_bucket = "s3://team" }, "--use-bucket: ", "is not a bucket's name")
     refused({ proxy = "proxy.corp:3128" }, "--proxy: ", "http://proxy.corp:3128")
     refused({ tags = "owner" }, "--tags: ", "key=value")
+    refused({ worker_memory = "160K" }, "--worker-memory: ", "a Kubernetes quantity")
+    refused({ worker_memory = "1Pi" }, "worker_memory is 1Pi, more than")
   end)
 
   it("name admins as principals, not as sessions or accounts", function ()

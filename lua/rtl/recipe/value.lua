@@ -12,6 +12,11 @@ local BYTES = {
   [""] = 1, K = 1e3, M = 1e6, G = 1e9, T = 1e12,
   Ki = 2 ^ 10, Mi = 2 ^ 20, Gi = 2 ^ 30, Ti = 2 ^ 40,
 }
+-- Kubernetes' own: its thousand is a small k, and it has thousandths.
+local QUANTITIES = {
+  [""] = 1, m = 1e-3, k = 1e3, M = 1e6, G = 1e9, T = 1e12, P = 1e15, E = 1e18,
+  Ki = 2 ^ 10, Mi = 2 ^ 20, Gi = 2 ^ 30, Ti = 2 ^ 40, Pi = 2 ^ 50, Ei = 2 ^ 60,
+}
 local WORDS = {
   ["true"] = true, yes = true, on = true, ["1"] = true,
   ["false"] = false, no = false, off = false, ["0"] = false,
@@ -46,8 +51,15 @@ local function size(text)
   return math.tointeger(tonumber(number) * factor) or nil, "a whole number of bytes"
 end
 
+--- The number that a Kubernetes quantity means ("500m" is 0.5); nil for a text that is none.
+function M.amount(text)
+  local number, unit = text:match("^(%d+%.?%d*)(%a*)$")
+  local factor = QUANTITIES[unit]
+  return factor and tonumber(number) * factor
+end
+
 local function quantity(text)
-  if text:match("^%d+%.?%d*[KMGTPEm]?i?$") then return text end
+  if M.amount(text) then return text end
   return nil, "a Kubernetes quantity such as 40, 500m or 160Gi"
 end
 
