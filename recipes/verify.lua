@@ -1,6 +1,6 @@
 --- The transport verdict of the deployment's last job, judged again from what its run recorded.
 --
---   rtl recipes/verify.lua                 exit code 0: EFA; 3: anything else
+--   rtl recipes/verify.lua                 exit code 0: EFA; 3: anything else, and no job yet
 --   rtl recipes/verify.lua --proof log     the log alone is enough
 --
 -- Reads the record of the run (NCCL's files and the counters before and after); runs no job.
@@ -47,7 +47,8 @@ return {
   action = function (run)
     local known = run.record:recall("job")
     if not known then
-      run:fail { code = "RTL-STEP-009", message = "no job of this deployment was judged yet" }
+      run:fail { code = "RTL-STEP-009", exit = "transport",
+        message = "no job of this deployment was judged yet" }
     end
     local record = fs.join(run.record.folder, "runs", known.run)
     local job = { files = read_tree(fs.join(record, "nccl"), "", {}),
