@@ -250,16 +250,21 @@ local function recover(run, problem)
   return nil
 end
 
-local function has_made_something(run)
-  for _, entry in ipairs(run.ctx.ledger.records) do
-    if entry.run == run.id and entry.event == "outcome" and entry.ok then return true end
+-- Whether this run made something that it did not take away again: then what stops it is a failure,
+-- and no refusal before all.
+local function has_made(run)
+  local ledger, made = run.ctx.ledger, {}
+  for _, record in ipairs(ledger and ledger.records or {}) do
+    local key = record.key
+    if record.run == run.id and record.event == "outcome" and record.ok then made[key] = true end
+    if record.event == "deleted" and key then made[key] = nil end
   end
-  return false
+  return next(made) ~= nil
 end
 
 -- What the caller may not do is a refusal if it came before anything was made.
 local function refused_at_once(run, problem)
-  if failure.denied(problem) and not problem.exit and not has_made_something(run) then
+  if failure.denied(problem) and not problem.exit and not has_made(run) then
     problem.exit = "refused"
   end
   return problem
@@ -284,18 +289,6 @@ end
 local function leave(run)
   if run.carried_out then return end
   for _, step in ipairs(run.recipe.steps) do call(run, step, "leave") end
-end
-
--- Whether this run made something that it did not take away again: then what stops it is a failure,
--- and no refusal before all.
-local function has_made(run)
-  local ledger, made = run.ctx.ledger, {}
-  for _, record in ipairs(ledger and ledger.records or {}) do
-    local key = record.key
-    if record.run == run.id and record.event == "outcome" and record.ok then made[key] = true end
-    if record.event == "deleted" and key then made[key] = nil end
-  end
-  return next(made) ~= nil
 end
 
 local function carry_out_honestly(run, p)
