@@ -18,6 +18,7 @@ local places = require "rtl.recipe.places"
 local plan = require "rtl.plan"
 local pricing = require "rtl.kinds.pricing"
 local report = require "rtl.recipe.report"
+local settings = require "rtl.recipe.settings"
 local text = require "rtl.recipe.text"
 
 -- ---- which regions ----
@@ -159,6 +160,23 @@ local function show(run)
   return ranked
 end
 
+-- Refuses options of which one would be silently ignored. What --probe and --request-quota do, they
+-- do in the regions of --region, whatever is ranked.
+local function check_together(run)
+  local s = run.settings
+  local function refuse(message)
+    run:fail { code = "RTL-CLI-001", exit = "usage", message = message .. ": choose one" }
+  end
+  if s.probe and s.release then
+    refuse "--probe takes a hold and --release gives it back"
+  elseif s.all_regions and s.release then
+    refuse "--release gives back in the regions of --region, and --all-regions only ranks"
+  elseif s.all_regions and settings.source(s, "region") == "--region"
+    and not (s.probe or s.request_quota) then
+    refuse "--all-regions ranks every region, and --region those that it names"
+  end
+end
+
 return {
   title = "Where the GPUs can be had",
   settings = { "settings", {
@@ -170,10 +188,7 @@ return {
   options = { "yes" },
 
   action = function (run)
-    if run.settings.probe and run.settings.release then
-      run:fail { code = "RTL-CLI-001", exit = "usage",
-        message = "--probe takes a hold and --release gives it back: choose one" }
-    end
+    check_together(run)
     instance_types.learn(run)
     instance_types.known(run, "gpu_type")
     instance_types.known(run, "system_type")

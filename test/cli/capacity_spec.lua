@@ -167,6 +167,11 @@ describe("capacity", function ()
     assert.matches("There are: use2-az1, use2-az2, use2-az3", told, 1, true)
     _, told = must(2, nil, CAPACITY, "--probe", "--release")
     assert.matches("choose one", told, 1, true)
+    for _, other in ipairs { "--release", "--region=us-west-2" } do
+      _, told = must(2, nil, CAPACITY, "--all-regions", other)
+      assert.matches("--all-regions", told, 1, true)
+      assert.matches("choose one", told, 1, true)
+    end
     assert.same({}, played.inventory(state))
   end)
 
