@@ -197,6 +197,18 @@ describe("the meter", function ()
     assert.equal(1.5 * 4.0, got.lines[2].amount)
   end)
 
+  it("bills a hold in full though what started in it goes on after its end", function ()
+    local hold = { hourly = 0.0, hold = 8.0, units = 2 }
+    local got = receipt(life("capacity_reservation/gpu", hold, 0, 90),
+      life("node_group/gpu", { hourly = 8.0, units = 2 }, 30),
+      { { event = "used", key = "node_group/gpu", at = at(60), spans = {
+        { id = "i-1", since = seconds(60), within = "capacity_reservation/gpu-id" },
+        { id = "i-2", since = seconds(90), within = "capacity_reservation/gpu-id" } } } })
+    -- One and a half hours of two are three; half an hour of them was an instance.
+    assert.equal(2.5 * 4.0, got.lines[1].amount)
+    assert.equal(1.5 * 4.0, got.lines[2].amount)
+  end)
+
   it("ends what another took the place of, unseen", function ()
     local got = receipt(life("a/x", { hourly = 1.0 }, 0),
       { { event = "intent", key = "a/x", at = at(60), cost = { hourly = 1.0 }, adopted = true },

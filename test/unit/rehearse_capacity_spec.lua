@@ -1,3 +1,5 @@
+local bill = require "rtl.rehearse.aws.bill"
+local machines = require "rtl.rehearse.aws.ec2.machines"
 local region_module = require "rtl.rehearse.aws.region"
 local reservations = require "rtl.rehearse.aws.ec2.reservations"
 local stock = require "rtl.rehearse.aws.stock"
@@ -147,6 +149,39 @@ describe("the world's capacity", function ()
     local _, failure = ec2:cancel_capacity_reservation {
       CapacityReservationId = held.CapacityReservationId }
     assert.equal("InvalidRequest", failure.code)
+  end)
+
+  local function run_in(id)
+    local subnet = region().subnets:first(function (it)
+      return it.AvailabilityZone == "us-east-2b"
+    end)
+    machines.start(call(), { type = "g6.12xlarge", subnet = subnet, data = {}, groups = {},
+      image = "ami-00000000000000001", tags = {}, reservation = id })
+  end
+
+  local function billed(what)
+    for _, line in ipairs((bill.lines(server.world))) do
+      if line.what == what then return line.hours end
+    end
+    return nil
+  end
+
+  it("bills a hold for its idle time, also when what started in it goes on after it", function ()
+    local id = assert(hold("use2-az2", 1)).CapacityReservationId
+    later(1800)
+    run_in(id)
+    assert(ec2:cancel_capacity_reservation { CapacityReservationId = id })
+    later(7200)
+    assert.is_near(0.5, billed "reservation", 0.01)
+    assert.is_near(2.0, billed "instance", 0.01)
+  end)
+
+  it("does not bill what runs in a Capacity Block: that was paid before", function ()
+    local id = assert(hold("use2-az2", 1)).CapacityReservationId
+    region().reservations:get(id).ReservationType = "capacity-block"
+    run_in(id)
+    later(1800)
+    assert.same({}, { billed "reservation", billed "instance" })
   end)
 
   it("sells blocks by their id, which begin, stop what runs in them, and end", function ()

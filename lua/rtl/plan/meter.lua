@@ -176,12 +176,15 @@ local function once_of(life)
   return cost.once or 0, (cost.once or 0) > 0
 end
 
--- Hours of units that others are billed for: instances in a reservation.
-local function covered_hours(lives, id, now)
+-- Hours of units that others are billed for: instances in a reservation, until it ended at `till`
+-- (they go on).
+local function covered_hours(lives, id, till, now)
   local sum = 0.0
   for _, life in ipairs(lives) do
     for _, span in keys.pairs(life.spans) do
-      if span.within == id then sum = sum + hours(span.since, span.till or end_of(life, now)) end
+      if span.within == id then
+        sum = sum + hours(span.since, math.min(span.till or end_of(life, now), till))
+      end
     end
   end
   return sum
@@ -194,7 +197,7 @@ local function stood_of(life, lives, now)
   local stood, units = hours(life.from, till), cost.units or 1
   if cost.begun_hours then return math.max(1, math.ceil(stood)), about end
   if cost.hold then
-    return math.max(0, stood * units - covered_hours(lives, life.id, now)), about
+    return math.max(0, stood * units - covered_hours(lives, life.id, till, now)), about
   end
   if not cost.units then return stood, about end
   if not life.looked then return stood * units, true end

@@ -45,8 +45,15 @@ function LINES.nat_gateways(region, one, now)
     price_list.other(region.name, "nat_hour")
 end
 
+local function in_block(region, item)
+  local held = region.reservations:get(item.CapacityReservationId)
+  return held and held.ReservationType == "capacity-block"
+end
+
+-- A Capacity Block was paid when it was bought, with all that runs in it.
 function LINES.instances(region, one, now)
   local item = one.item
+  if in_block(region, item) then return nil end
   local to = item.stopped_at and item.stopped_at // 1 or now
   return "instance", item.InstanceId, math.max(60 / 3600, hours(item.LaunchTime, to)),
     price_list.instance(region.name, item.InstanceType) or 0
@@ -58,13 +65,14 @@ function LINES.volumes(region, one, now)
     price * one.item.Size / price_list.HOURS_A_MONTH
 end
 
--- Hours of instances in the reservation, which are billed as instances.
-local function used_hours(region, id, now)
+-- Hours of instances in the reservation, which are billed as instances, until `till`: they go on
+-- when it has ended.
+local function used_hours(region, id, till)
   local sum = 0
   for _, one in ipairs(spans(region.instances)) do
     if one.item.CapacityReservationId == id then
-      sum = sum + hours(one.item.LaunchTime, one.item.stopped_at and one.item.stopped_at // 1
-        or now)
+      local stopped = one.item.stopped_at and one.item.stopped_at // 1 or till
+      sum = sum + hours(one.item.LaunchTime, math.min(stopped, till))
     end
   end
   return sum
@@ -73,9 +81,9 @@ end
 function LINES.reservations(region, one, now)
   local item = one.item
   if item.ReservationType == "capacity-block" or item.native then return nil end
-  local ended = item.ended_at and item.ended_at // 1
-  local all = hours(item.StartDate or one.from, ended or one.to or now) * item.TotalInstanceCount
-  local unused = math.max(0, all - used_hours(region, item.CapacityReservationId, now))
+  local till = item.ended_at and item.ended_at // 1 or one.to or now
+  local all = hours(item.StartDate or one.from, till) * item.TotalInstanceCount
+  local unused = math.max(0, all - used_hours(region, item.CapacityReservationId, till))
   return "reservation", item.CapacityReservationId, unused,
     price_list.instance(region.name, item.InstanceType) or 0
 end
