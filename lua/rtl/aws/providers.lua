@@ -186,8 +186,7 @@ local function with_sso(options, name, profile, source)
     role = profile.sso_role_name, source = source .. " (SSO)",
   }
   if not creds and failure.status == 401 then
-    failure.renew = "log in: aws sso login --profile " .. name
-    failure.hint = failure.renew .. ", then run the same command again"
+    failure.renew, failure.hint = sso.renewal(name)
   end
   return creds, failure
 end

@@ -73,11 +73,16 @@ local function refresh(login, place, create)
   return kept.accessToken
 end
 
+--- What a person can do about a login that is over, while the run waits and after it.
+function M.renewal(profile)
+  local renew = "log in: aws sso login --profile " .. profile
+  return renew, renew .. ", then run the same command again"
+end
+
 local function nobody(message, place, cause)
-  local renew = "log in: aws sso login --profile " .. place.profile
+  local renew, hint = M.renewal(place.profile)
   return err.fail {
-    code = "RTL-CRED-010", message = message, cause = cause, renew = renew,
-    hint = renew .. ", then run the same command again",
+    code = "RTL-CRED-010", message = message, cause = cause, renew = renew, hint = hint,
   }
 end
 
