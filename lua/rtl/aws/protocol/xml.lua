@@ -34,8 +34,8 @@ function M.read(body, shape, below, hidden)
 end
 
 --- Parses a body: returns the root node, or nil and an error.
-function M.parse(body, secrets)
-  return native.decode(body, secrets and { secret = secrets } or nil)
+function M.parse(body)
+  return native.decode(body)
 end
 
 --- The first child of `node` with that name, or nil.
