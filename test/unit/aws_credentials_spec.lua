@@ -636,6 +636,13 @@ describe("the credential chain", function ()
     same_keys(creds, "ASIAPOD", "s", "t")
     assert.equal(1440957600, creds.expires)
     assert.is_false(fake.requests[1].proxy)
+    for _, bad in ipairs { "pod\r\nX-Other: 1", "pod\0token" } do
+      assert(fs.write(path, bad))
+      local none, e = found()
+      assert.is_nil(none)
+      assert.matches("authorization token holds a line end", e.message)
+      assert.equal(1, #fake.requests)
+    end
     for _, url in ipairs { "http://example.com/keys", "http://169.254.170.23.example.com/",
       "http://localhost@example.com/" } do
       variables.AWS_CONTAINER_CREDENTIALS_FULL_URI = url

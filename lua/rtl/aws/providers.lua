@@ -407,8 +407,9 @@ function M.container()
   local token
   token, failure = container_token()
   if failure then return nil, failure end
-  if token and secret.reveal(token):find "[\r\n]" then
-    return err.fail { code = "RTL-CRED-009", message = "the authorization token holds a line end" }
+  if token and not secret.is_line(token) then
+    return err.fail { code = "RTL-CRED-009",
+      message = "the authorization token holds a line end or another control character" }
   end
   local body
   body, failure = ask("the container's credentials service", {
