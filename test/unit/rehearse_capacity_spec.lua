@@ -151,6 +151,22 @@ describe("the world's capacity", function ()
     assert.equal("InvalidRequest", failure.code)
   end)
 
+  it("holds more machines in a reservation only where there are more", function ()
+    local id = assert(hold("use2-az2", 1)).CapacityReservationId
+    local function set(count)
+      return ec2:modify_capacity_reservation { CapacityReservationId = id, InstanceCount = count }
+    end
+    assert(set(2))
+    assert.equal("InstanceLimitExceeded", select(2, set(1000)).code)
+    server.world.weather.capacity = "none"
+    assert.equal("InsufficientInstanceCapacity", select(2, set(3)).code)
+    assert.equal(2, reservation(id).TotalInstanceCount)
+    assert(set(1))
+    local _, failure = ec2:modify_capacity_reservation { CapacityReservationId = id,
+      EndDateType = "limited", EndDate = math.floor(clock.utc()) - 1 }
+    assert.equal("InvalidParameterValue", failure.code)
+  end)
+
   local function run_in(id)
     local subnet = region().subnets:first(function (it)
       return it.AvailabilityZone == "us-east-2b"

@@ -59,13 +59,17 @@ local function wrong_placement(call, arn)
   return fault.new("InvalidPlacementGroup.Unknown", "The placement group is unknown: " .. arn)
 end
 
-local function refusal(call, p, kind, zone)
-  local refused = common.wrong_tags(p, "capacity-reservation") or wrong_end(call, p)
-                  or wrong_placement(call, p.PlacementGroupArn)
-  if refused then return refused end
-  local code, message = capacity.obstacle(call, kind, zone, p.InstanceCount)
+-- Why `count` more machines can't be held.
+local function no_room(call, kind, zone, count)
+  local code, message = capacity.obstacle(call, kind, zone, count)
   if code == "VcpuLimitExceeded" then code = "InstanceLimitExceeded" end
   return code and fault.new(code, message)
+end
+
+local function refusal(call, p, kind, zone)
+  return common.wrong_tags(p, "capacity-reservation") or wrong_end(call, p)
+         or wrong_placement(call, p.PlacementGroupArn)
+         or no_room(call, kind, zone, p.InstanceCount)
 end
 
 local function new_reservation(call, p, zone)
@@ -108,6 +112,10 @@ function ops.modify_capacity_reservation(call, p)
   if item.State ~= "active" then
     return fault.fail("InvalidState", "The capacity reservation is not active.")
   end
+  local more = (p.InstanceCount or 0) - item.TotalInstanceCount
+  refused = wrong_end(call, p) or more > 0 and no_room(call, types.of(item.InstanceType),
+    places.zone(call.region.name, item.AvailabilityZone), more)
+  if refused then return nil, refused end
   if p.InstanceCount then
     local used = item.TotalInstanceCount - item.AvailableInstanceCount
     item.AvailableInstanceCount = p.InstanceCount - used
