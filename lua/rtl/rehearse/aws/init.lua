@@ -82,11 +82,6 @@ local function token_key(svc, op, region, params)
   return token and table.concat({ svc.name, op.key, region, token }, " ")
 end
 
-local function call_of(world, region)
-  return { world = world, aws = world.aws, account = world.aws.account, partition = "aws",
-           caller = world.aws.caller, region = region_module.of(world, region) }
-end
-
 -- Runs a handler; the same client token gets the same answer, other parameters are refused.
 local function handle(world, svc, op, region, params)
   local handler = handlers_of(svc.name)[op.key]
@@ -101,7 +96,7 @@ local function handle(world, svc, op, region, params)
     return fault.fail(svc.name == "ec2" and "IdempotentParameterMismatch"
       or "InvalidParameterException", "the client token was used with other parameters")
   end
-  local result, refused = handler(call_of(world, region), params)
+  local result, refused = handler(region_module.call(world, region), params)
   if not result then return nil, refused end
   if key then world.aws.tokens[key] = { print = print, result = result } end
   if not op.reads then world:touch() end
@@ -171,7 +166,7 @@ function M.answer(world, request)
   if refused then return refuse(refused) end
   local op, params = decode.request(svc, request)
   if not op then return refuse(params) end
-  local denied = rights.refusal(call_of(world, region), op, params)
+  local denied = rights.refusal(region_module.call(world, region), op, params)
   if denied then return refuse(denied) end
   local stroke = services.before(world, svc, op, region)
   if stroke then return refuse(stroke) end

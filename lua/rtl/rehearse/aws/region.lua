@@ -74,6 +74,12 @@ function M.of(world, name)
   return region
 end
 
+--- What a handler of an operation is called with: by the world's caller, in that region.
+function M.call(world, name)
+  return { world = world, aws = world.aws, account = world.aws.account, partition = "aws",
+           caller = world.aws.caller, region = M.of(world, name) }
+end
+
 -- Whether an item only stays visible for a while after its end.
 local function ended(item)
   local state = item.State

@@ -4,6 +4,7 @@
 local array = require "rtl.array"
 local clock = require "rtl.clock"
 local fault = require "rtl.rehearse.aws.fault"
+local language = require "rtl.rehearse.rights.language"
 local rights = require "rtl.rehearse.rights"
 
 local M = { operations = {} }
@@ -67,18 +68,17 @@ function ops.delete_schedule_group(call, p)
   return {}
 end
 
+local function capital(name)
+  return name:sub(1, 1):upper() .. name:sub(2)
+end
+
 -- "eks:deleteNodegroup" of a universal target's ARN as service and operation of our tables.
 local function operation_of(arn)
   local model = require "rtl.aws.model"
   local service, action = arn:match "^arn:aws[%w-]*:scheduler:::aws%-sdk:([%w-]+):(%w+)$"
   if not service then return nil end
   local ok, svc = pcall(model.service, service)
-  local name = action:sub(1, 1):upper() .. action:sub(2)
-  return ok and svc.by_name[name], ok and svc
-end
-
-local function capital(name)
-  return name:sub(1, 1):upper() .. name:sub(2)
+  return ok and svc.by_name[capital(action)], ok and svc
 end
 
 -- Members of a universal target's input begin with a capital, also where the API's own begin small.
@@ -109,22 +109,14 @@ local function wrong_target(target)
   return nil
 end
 
-local function list_of(value)
-  return type(value) == "table" and value or { value }
-end
-
-local function statements_of(document)
-  return document.Statement.Effect and { document.Statement } or document.Statement
-end
-
 local function role_of(call, arn)
   return call.aws.iam.roles:first(function (it) return it.Arn == arn end)
 end
 
 local function trusts_scheduler(role)
-  for _, statement in ipairs(statements_of(role.AssumeRolePolicyDocument)) do
+  for _, statement in ipairs(language.statements(role.AssumeRolePolicyDocument)) do
     local principal = statement.Principal or {}
-    for _, service in ipairs(list_of(principal.Service)) do
+    for _, service in ipairs(language.list_of(principal.Service)) do
       if service == "scheduler.amazonaws.com" then return true end
     end
   end

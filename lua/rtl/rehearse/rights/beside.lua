@@ -28,11 +28,7 @@ end
 -- ---- a launch from a template, as EKS tries it before it makes a node group ----
 
 local function launch_keys(template_arn, tags, prefix)
-  local keys = { ["ec2:launchtemplate"] = template_arn }
-  for key, value in pairs(tags) do
-    keys[("aws:%s/%s"):format(prefix, key):lower()] = value
-  end
-  return keys
+  return things.add_tags({ ["ec2:launchtemplate"] = template_arn }, prefix, tags)
 end
 
 -- The types of new things in a launch, and the tags that the template gives them.

@@ -10,6 +10,8 @@ local needs = require "rtl.rehearse.rights.needs"
 local refusal = require "rtl.rehearse.rights.refusal"
 local things = require "rtl.rehearse.rights.things"
 
+local add_tags = things.add_tags
+
 local M = {}
 
 -- ---- which policies ----
@@ -42,8 +44,7 @@ local function without(documents, action)
   for _, document in ipairs(documents) do
     for i = #document.Statement, 1, -1 do
       local statement, kept = document.Statement[i], {}
-      local actions = statement.Action
-      for _, one in ipairs(type(actions) == "table" and actions or { actions }) do
+      for _, one in ipairs(language.list_of(statement.Action)) do
         if one:lower() ~= action:lower() then kept[#kept + 1] = one end
       end
       statement.Action = kept
@@ -94,11 +95,6 @@ local function named(call, kind, how, params)
   return list
 end
 
-local function add_tags(keys, prefix, tags)
-  for key, value in pairs(tags) do keys[("aws:%s/%s"):format(prefix, key):lower()] = value end
-  return keys
-end
-
 local function request_tags(op, params, kind)
   if op.service.name ~= "ec2" then return things.tag_map(params.tags or params.Tags) end
   for _, specification in ipairs(params.TagSpecifications or {}) do
@@ -145,7 +141,6 @@ local function with_request_tags(checks, op, params)
     -- What is made has no tags yet that could be asked for, but then it is not missing either.
     check.absent = nil
   end
-  return tags
 end
 
 local function checks_of(call, op, text, params)
@@ -228,8 +223,7 @@ end
 local function inline_of(role)
   local list = {}
   for i, policy in ipairs(role.inline:all()) do
-    local statements = policy.document.Statement
-    list[i] = { Statement = statements.Effect and { statements } or statements }
+    list[i] = { Statement = language.statements(policy.document) }
   end
   return list
 end

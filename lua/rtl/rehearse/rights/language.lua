@@ -7,8 +7,16 @@
 
 local M = {}
 
-local function list_of(value)
+--- What a member of a document holds, one value or an array of them, as an array.
+function M.list_of(value)
   return type(value) == "table" and value or { value }
+end
+local list_of = M.list_of
+
+--- The statements of a document: an array, also where it has a single one in place of it.
+function M.statements(document)
+  local statements = document.Statement
+  return statements.Effect and { statements } or statements
 end
 
 local patterns = {}

@@ -25,6 +25,13 @@ function M.tag_map(tags)
   return map
 end
 
+--- Adds a map of tags to condition keys, as those of `prefix` ("resourcetag", "requesttag").
+-- Returns the keys.
+function M.add_tags(keys, prefix, tags)
+  for key, value in pairs(tags) do keys[("aws:%s/%s"):format(prefix, key):lower()] = value end
+  return keys
+end
+
 --- The ARN of a thing of a service in the call's region.
 function M.arn(call, service, rest)
   return ("arn:aws:%s:%s:%s:%s"):format(service, call.region.name, call.account, rest)
@@ -132,7 +139,11 @@ local function table_of(call, association)
   end
 end
 
-local function first(list) return list and list[1] or nil end
+local function attached(call, attachment)
+  return call.region.interfaces:first(function (it)
+    return it.Attachment and it.Attachment.AttachmentId == attachment
+  end)
+end
 
 --- Lookups of "=*": type and parameter → function (call, params) that gives an array of ids, or of
 -- arrays of parts.
@@ -152,15 +163,11 @@ M.find = {
     return { found and found.AllocationId }
   end,
   ["network-interface AttachmentId"] = function (call, p)
-    local found = call.region.interfaces:first(function (it)
-      return it.Attachment and it.Attachment.AttachmentId == p.AttachmentId
-    end)
+    local found = attached(call, p.AttachmentId)
     return { found and found.NetworkInterfaceId }
   end,
   ["instance AttachmentId"] = function (call, p)
-    local found = call.region.interfaces:first(function (it)
-      return it.Attachment and it.Attachment.AttachmentId == p.AttachmentId
-    end)
+    local found = attached(call, p.AttachmentId)
     return { found and found.Attachment.InstanceId }
   end,
   ["object Delete"] = function (_, p)
@@ -169,7 +176,7 @@ M.find = {
     return list
   end,
   ["role AWSServiceName"] = function (_, p)
-    return { first { ("aws-service-role/%s/AWSServiceRoleFor*"):format(p.AWSServiceName) } }
+    return { ("aws-service-role/%s/AWSServiceRoleFor*"):format(p.AWSServiceName) }
   end,
 }
 

@@ -15,11 +15,6 @@ local M = {}
 
 local HOME = "us-east-2" -- the region of the default settings
 
-local function call_of(world, region)
-  return { world = world, aws = world.aws, account = world.aws.account, partition = "aws",
-           caller = world.aws.caller, region = region_module.of(world, region) }
-end
-
 local function each_key(world, change)
   for _, keys in pairs(world.keys_of) do change(keys) end
 end
@@ -61,12 +56,13 @@ local function started(world, call, count, seconds)
 end
 
 AT["quota-taken"] = function (world, draw)
-  if started(world, call_of(world, HOME), 3, draw.seconds) > 0 then world:struck "quota-taken" end
+  local count = started(world, region_module.call(world, HOME), 3, draw.seconds)
+  if count > 0 then world:struck "quota-taken" end
 end
 
 AT["vpc-quota"] = function (world)
   world:struck "vpc-quota"
-  local call = call_of(world, HOME)
+  local call = region_module.call(world, HOME)
   for i = 1, 4 do
     network.operations.create_vpc(call, { CidrBlock = ("10.%d.0.0/16"):format(100 + i),
                                           TagSpecifications = array {} })
@@ -76,7 +72,7 @@ end
 
 AT["address-quota"] = function (world)
   world:struck "address-quota"
-  local call = call_of(world, HOME)
+  local call = region_module.call(world, HOME)
   for _ = 1, 5 do
     local made = gateways.operations.allocate_address(call, { Domain = "vpc" })
     call.region.addresses:get(made.AllocationId).neighbour = true
@@ -85,7 +81,7 @@ end
 
 -- The rules of all groups to themselves go, but those of the default VPC's.
 AT["altered-group"] = function (world)
-  local region = call_of(world, HOME).region
+  local region = region_module.call(world, HOME).region
   for _, rule in ipairs(region.rules:all()) do
     local to = rule.ReferencedGroupInfo
     if to and to.GroupId == rule.GroupId then
@@ -111,11 +107,6 @@ end
 --- A run of rtl begins: its environment has keys that hold.
 function M.new_run(world)
   each_key(world, function (keys) keys.expires = nil end)
-end
-
---- The trouble is over, also what it left.
-function M.clear(world)
-  M.new_run(world)
 end
 
 return M

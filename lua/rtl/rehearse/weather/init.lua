@@ -74,7 +74,7 @@ end
 --- From now on it is calm.
 function M.clear(world)
   world.sky, world.weather = {}, {}
-  require "rtl.rehearse.weather.events".clear(world)
+  require "rtl.rehearse.weather.events".new_run(world)
 end
 
 --- The draw of a kind if it blows at this moment, else nil. Says nothing of whom it hits.
