@@ -345,35 +345,38 @@ end
 -- More pages than any account can fill.
 local PAGES = 10000
 
--- The next page: answer, token of the one after | nil, nil, err. `asked` is {tokens =, count =}:
--- which tokens were used, how many pages came.
-local function fetch(self, op, params, token, asked)
-  local answer, e = invoke(self, op, page_params(params, op.page, token))
-  if not answer then return nil, nil, e end
-  local following = next_token(op.page, answer)
-  asked.count = asked.count + 1
-  if following and (asked.tokens[following] or asked.count == PAGES) then
-    return nil, nil, err.new {
-      code = "RTL-AWS-006", doing = op.action, message = asked.tokens[following]
-        and "the service answered with a page token that was used before"
-        or ("the listing has more than %d pages"):format(PAGES),
-    }
+local function endless(op, message)
+  return err.fail { code = "RTL-AWS-006", doing = op.action, message = message }
+end
+
+-- A function that gives the next page, nil after the last one, or nil and an error.
+local function pager(self, op, params)
+  local token, used, count, done = nil, {}, 0, false
+  return function ()
+    if done then return nil end
+    local answer, e = invoke(self, op, page_params(params, op.page, token))
+    if not answer then return nil, e end
+    token, count = next_token(op.page, answer), count + 1
+    if not token then
+      done = true
+    elseif used[token] then
+      return endless(op, "the service answered with a page token that was used before")
+    elseif count == PAGES then
+      return endless(op, ("the listing has more than %d pages"):format(PAGES))
+    else
+      used[token] = true
+    end
+    return answer
   end
-  asked.tokens[following or 1] = true
-  return answer, following
 end
 
 --- client:pages(operation, params) → iterator of answers
 -- One answer a page; raises the error object when a page can't be had.
 function client.pages(self, key, params)
-  local op = paged(self, key)
-  local token, done
-  local asked = { tokens = {}, count = 0 }
+  local next_page = pager(self, paged(self, key), params)
   return function ()
-    if done then return nil end
-    local answer, following, e = fetch(self, op, params, token, asked)
-    if not answer then error(e, 0) end
-    token, done = following, following == nil
+    local answer, e = next_page()
+    if e then error(e, 0) end
     return answer
   end
 end
@@ -381,13 +384,13 @@ end
 --- client:all(operation, params) → array of the paged items of all pages | nil, err
 function client.all(self, key, params)
   local op = paged(self, key)
-  local items, asked, token = array {}, { tokens = {}, count = 0 }, nil
-  repeat
-    local answer, following, e = fetch(self, op, params, token, asked)
-    if not answer then return nil, e end
+  local items, next_page = array {}, pager(self, op, params)
+  local answer, e = next_page()
+  while answer do
     table.move(answer[op.page.items], 1, #answer[op.page.items], #items + 1, items)
-    token = following
-  until not token
+    answer, e = next_page()
+  end
+  if e then return nil, e end
   return items
 end
 
