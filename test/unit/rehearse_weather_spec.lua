@@ -35,6 +35,12 @@ describe("weather", function ()
     end
   end)
 
+  it("says what is unconfirmed within 100 columns of the last screen", function ()
+    for _, told in ipairs(unconfirmed.list()) do
+      assert.is_true(#told <= 100 - #"           unconfirmed: ", told)
+    end
+  end)
+
   it("has every kind as a scenario of its own", function ()
     for name in pairs(kinds) do
       assert.is_table(scenarios[name])

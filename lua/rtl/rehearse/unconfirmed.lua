@@ -8,13 +8,19 @@ local M = {}
 
 M.rows = {
   { "timings of EKS, node groups and NAT gateways", "public measurements" },
-  { "texts of EC2 and EKS refusals", "botocore's models and Terraform's matchers" },
+  { "texts of AWS' refusals", "botocore's models and Terraform's matchers" },
   { "capacity failures as scaling activities", "public reports" },
   { "how many GPU machines a zone has", "made up: an offer is no machine" },
+  { "Capacity Blocks on offer: days, prices", "made up" },
+  { "prices outside us-east-1", "one rounded factor for all of a region" },
+  { "how often trouble strikes; when a quota is granted", "made up" },
+  { "rate limits of services other than EC2", "not published; EC2's stand in" },
+  { "policies' conditions on what is not there", "not known; taken as fulfilled" },
+  { "which reservations a resource group takes", "not known; active ones" },
   { "GPU and EFA plugins on a node", "their sources; no device was there" },
   { "NCCL over EFA: log lines and counters", "public logs and driver sources" },
   { "KubeRay's order of steps", "its sources; the operator itself runs in the lab" },
-  { "schedules: what is tried again", "not known; nothing relies on it" },
+  { "schedules: retries, how fast a group goes", "not known; nothing relies on it" },
   { "the training job", "its script is played, not run" },
 }
 
