@@ -55,6 +55,14 @@ describe("a played deploy", function ()
     assert.matches("Verdict  EFA", ran.stdout, 1, true)
   end)
 
+  it("shows what a cluster in extended support costs, whatever the settings say later", function ()
+    play { "--rehearse", "recipes/deploy.lua", "--to", "cluster", "--kubernetes-version", "1.33" }
+    for _, words in ipairs { { "recipes/status.lua" }, { "recipes/teardown.lua", "--plan" } } do
+      local ran = play { "--rehearse", table.unpack(words) }
+      assert.matches("eks_cluster +ray%-train +%$0%.60/h", ran.stdout)
+    end
+  end)
+
   it("is refused while another one has the world, with exit code 5", function ()
     play { "--rehearse", "recipes/status.lua" }
     local _ <close> = assert(fs.lock(fs.join(state, "rehearsal/world.ndjson.lock")))

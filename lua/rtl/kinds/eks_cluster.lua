@@ -227,6 +227,12 @@ local function lease(res)
     resource = "cluster/" .. res.name }
 end
 
+-- The price of an hour of a cluster that stands: its version may not be the one of the settings.
+local function price_of(ctx, version)
+  pricing.load(ctx, { version = version })
+  return (pricing.cluster(ctx, version))
+end
+
 local function find(ctx)
   local list, failure = ctx:aws("eks"):all("list_clusters", {})
   if not list then return nil, failure end
@@ -235,7 +241,7 @@ local function find(ctx)
     local cluster, refused = describe(ctx, name)
     if refused then return nil, refused end
     if cluster and support.is_ours(ctx, cluster.tags or {}) then
-      found[#found + 1] = { id = name, name = name, hourly = pricing.cluster(ctx, cluster.version),
+      found[#found + 1] = { id = name, name = name, hourly = price_of(ctx, cluster.version),
         outputs = live_of(cluster) }
     end
   end

@@ -128,7 +128,7 @@ function M.load(ctx, wanted)
   for _, query in ipairs(wanted.others and QUERIES or {}) do
     jobs[#jobs + 1] = function () ask(ctx, book, query) end
   end
-  if wanted.version then
+  if wanted.version and book.extended[wanted.version] == nil then
     jobs[#jobs + 1] = function () ask_version(ctx, book, wanted.version) end
   end
   if #jobs == 0 then return end
