@@ -162,11 +162,6 @@ local function node_role(run, first)
     boundary = or_nil(s.permissions_boundary), given = or_nil(s.node_role), after = first })
 end
 
--- In a cluster of others the group's name says whose it is.
-local function group_name(run, name)
-  return run.settings.use_cluster ~= "" and run.deployment .. "-" .. name or nil
-end
-
 -- What the rest of the recipe finds nodes by.
 local SYSTEM_LABELS = { role = "system" }
 local GPU_LABELS = { role = "gpu-worker", ["nvidia.com/gpu.present"] = "true" }
@@ -185,7 +180,7 @@ local function declare_system(run, cluster, role, network, needs)
     instance_type = s.system_type, count = s.system_count, disk_gib = s.system_disk,
     nat_zone = network.nat_zone,
     ami_type = "AL2023_x86_64_STANDARD",
-    labels = SYSTEM_LABELS, group_name = group_name(run, "system"),
+    labels = SYSTEM_LABELS, group_name = nodes.name_among_others(run, "system"),
     launch_template_id = template.id, launch_template_version = template.version,
     after = needs,
   })
@@ -235,7 +230,8 @@ local function make_gpu_group(run, cluster, role, network, needs, place)
     subnet_ids = { network.given or network.private[zone].id },
     instance_type = s.gpu_type, count = s.gpu_count, disk_gib = s.gpu_disk,
     ami_type = "AL2023_x86_64_NVIDIA",
-    zone_id = zone, nat_zone = network.nat_zone, group_name = group_name(run, name),
+    zone_id = zone, nat_zone = network.nat_zone,
+    group_name = nodes.name_among_others(run, name),
     capacity_type = in_block and "CAPACITY_BLOCK" or nil,
     labels = GPU_LABELS,
     taints = { { key = "nvidia.com/gpu", value = "true", effect = "NoSchedule" } },

@@ -42,11 +42,10 @@ local STANDS = { ACTIVE = true, UPDATING = true, DEGRADED = true, CREATING = tru
 
 -- Whether the node group stands that the hold would be for.
 local function nodes_stand(run)
-  local s = run.settings
-  local given = s.use_cluster ~= ""
+  local given, group = run.settings.use_cluster, nodes.group(run)
   local answer, failure = run:aws("eks"):describe_nodegroup {
-    clusterName = given and s.use_cluster or run.deployment,
-    nodegroupName = (given and run.deployment .. "-" or "") .. nodes.group(run) }
+    clusterName = given ~= "" and given or run.deployment,
+    nodegroupName = nodes.name_among_others(run, group) or group }
   if answer then return STANDS[answer.nodegroup.status] or false end
   if errors.not_found(failure) then return false end
   return error(failure, 0)

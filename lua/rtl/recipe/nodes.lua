@@ -8,6 +8,12 @@ function M.group(run)
   return ("%s-%s"):format(run.settings.gpu_group, run.facts.choice.gpu.zone_id)
 end
 
+--- The name that EKS has a node group of the run by, where that says whose it is: in a cluster of
+-- others. nil in one of our own, where it is the resource's.
+function M.name_among_others(run, name)
+  return run.settings.use_cluster ~= "" and run.deployment .. "-" .. name or nil
+end
+
 --- Handles to the node groups that something runs on: "system" or "gpu". None where the nodes were
 -- given by a kubeconfig.
 function M.after(run, which)
