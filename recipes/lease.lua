@@ -20,8 +20,7 @@ local text = require "rtl.recipe.text"
 local SOON = 60 -- s; a start in the past might be refused
 
 local function standing(run)
-  local found, failure = lease.read(run.ctx)
-  if failure then error(failure, 0) end
+  local found = lease.read(run.ctx)
   if found then return found end
   return run:fail { code = "RTL-LEASE-005", exit = "refused",
     message = run.deployment .. " has no lease",

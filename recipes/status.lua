@@ -38,9 +38,7 @@ local function resource_lines(run)
 end
 
 local function add_lease(run, lines)
-  local standing, failure = lease.read(run.ctx)
-  if failure then error(failure, 0) end
-  run.facts.lease = standing
+  run.facts.lease = lease.read(run.ctx)
   lines[#lines + 1] = lease_line(run)
 end
 
@@ -78,8 +76,7 @@ return {
     run:connect()
     run:peek()
     run:reading(given_cluster.enter, run)
-    pricing.load(run.ctx, { others = true,
-      types = { run.settings.gpu_type, run.settings.system_type } })
+    run:load_prices()
     local lines = report.head(run)
     lines[#lines + 1] = ""
     add(lines, "Made", resource_lines(run))

@@ -84,8 +84,7 @@ end
 local function tear_down(run)
   if run.options.plan then run:peek() else run:lock() end
   run:reading(given_cluster.enter, run)
-  pricing.load(run.ctx, { others = true,
-    types = { run.settings.gpu_type, run.settings.system_type } })
+  run:load_prices()
   local t = run:reading(plan.teardown.plan, run.ctx, run:all_kinds(),
     { purge = run.settings.purge })
   run:emit { type = "text", lines = plan_lines(run, t) }

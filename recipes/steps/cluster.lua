@@ -30,10 +30,10 @@ local route_table = require "rtl.kinds.route_table"
 local security_group = require "rtl.kinds.security_group"
 local subnet = require "rtl.kinds.subnet"
 local text = require "rtl.recipe.text"
+local value = require "rtl.recipe.value"
 local vpc = require "rtl.kinds.vpc"
 local vpc_endpoint = require "rtl.kinds.vpc_endpoint"
 
-local function or_nil(value) return value ~= "" and value or nil end
 
 -- ---- network ----
 
@@ -112,8 +112,8 @@ local function control_plane(run, network, first)
       vpc_id = network.vpc_id })
   end
   local role = run:declare(iam_role "cluster" { service = "eks.amazonaws.com",
-    policies = CLUSTER_POLICIES, boundary = or_nil(s.permissions_boundary),
-    given = or_nil(s.cluster_role), after = first })
+    policies = CLUSTER_POLICIES, boundary = value.given(s.permissions_boundary),
+    given = value.given(s.cluster_role), after = first })
   return run:declare(eks_cluster(run.deployment) { version = s.kubernetes_version,
     role_arn = role.arn, subnet_ids = network.private_ids, public_cidrs = s.public_access_cidrs })
 end
@@ -159,7 +159,8 @@ local function node_role(run, first)
   local s = run.settings
   if s.use_system_group ~= "" and s.use_gpu_group ~= "" then return nil end
   return run:declare(iam_role "node" { service = "ec2.amazonaws.com", policies = NODE_POLICIES,
-    boundary = or_nil(s.permissions_boundary), given = or_nil(s.node_role), after = first })
+    boundary = value.given(s.permissions_boundary), given = value.given(s.node_role),
+    after = first })
 end
 
 -- What the rest of the recipe finds nodes by.
@@ -195,7 +196,7 @@ end
 -- for: first the group, then the hold in it.
 local function declare_placement(run)
   local s, reserved = run.settings, given_reservation(run)
-  local wanted, own = or_nil(s.use_placement_group), reserved and reserved.placement_group
+  local wanted, own = value.given(s.use_placement_group), reserved and reserved.placement_group
   if reserved and wanted and wanted ~= own then
     run:fail { code = "RTL-STEP-014", exit = "usage", message = ("use_placement_group is %s, and "
       .. "reservation %s is in %s: no launch fits both"):format(wanted, s.reservation,
@@ -209,7 +210,7 @@ end
 -- The security group that EFA needs: ours, or the given one if it is open to itself both ways.
 local function declare_efa_group(run, network)
   return run:declare(security_group "efa" { vpc_id = network.vpc_id, itself = true,
-    given = or_nil(run.settings.efa_security_group),
+    given = value.given(run.settings.efa_security_group),
     description = "EFA: all traffic within the group" })
 end
 
@@ -222,7 +223,7 @@ local function make_gpu_group(run, cluster, role, network, needs, place)
     instance_type = s.gpu_type, disk_gib = s.gpu_disk, hop_limit = s.imds_hop_limit,
     security_groups = { cluster.security_group_id, efa.id }, efa = run.facts.instance.efa,
     placement_group = place.together and place.together.group_name,
-    reservation_id = or_nil(s.reservation), capacity_block = in_block,
+    reservation_id = value.given(s.reservation), capacity_block = in_block,
     reservation_group = place.reservations and place.reservations.arn,
   })
   return run:declare(node_group(name) {

@@ -12,6 +12,7 @@ local nodes = require "rtl.recipe.nodes"
 local pod_identity_association = require "rtl.kinds.pod_identity_association"
 local pods = require "rtl.recipe.ray_pods"
 local ray_cluster = require "rtl.kinds.ray_cluster"
+local value = require "rtl.recipe.value"
 
 local GCS_PORT = 6379
 local ACCOUNT = "ray-train" -- the service account of the Ray pods
@@ -135,12 +136,11 @@ end
 -- A bucket, a role that may use it, and the pods' service account tied to that role.
 local function declare_checkpoints(run, space)
   local s = run.settings
-  local name = s.use_bucket ~= "" and s.use_bucket or s.bucket
-  local store = run:declare(bucket(name) { bucket_name = name,
-    given = s.use_bucket ~= "" and name or nil })
-  local given = s.pod_role ~= "" and s.pod_role or nil
+  local name = value.given(s.use_bucket) or s.bucket
+  local store = run:declare(bucket(name) { bucket_name = name, given = value.given(s.use_bucket) })
+  local given = value.given(s.pod_role)
   local role = run:declare(iam_role "pods" { service = "pods.eks.amazonaws.com", given = given,
-    boundary = s.permissions_boundary ~= "" and s.permissions_boundary or nil,
+    boundary = value.given(s.permissions_boundary),
     inline = not given and { checkpoints = checkpoint_policy(store) } or nil })
   local account = run:declare(kubernetes_object "ray-service-account" {
     manifest = { apiVersion = "v1", kind = "ServiceAccount",

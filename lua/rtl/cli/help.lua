@@ -27,7 +27,8 @@ function M.index()
   return entries
 end
 
-local function bare(name)
+--- The name of an entry without its arguments and results.
+function M.bare(name)
   return (name:gsub("%s*[%(→].*$", ""))
 end
 
@@ -129,7 +130,7 @@ end
 local function matching(word)
   local found = {}
   for _, entry in ipairs(M.index()) do
-    local name = bare(entry.name)
+    local name = M.bare(entry.name)
     if name == word or name == "rtl." .. word or name == "rtl.native." .. word then
       found[#found + 1] = entry
     end
@@ -137,7 +138,7 @@ local function matching(word)
   if #found > 0 then return found end
   local tail = "." .. word:gsub(":", ".")
   for _, entry in ipairs(M.index()) do
-    local name = "." .. bare(entry.name):gsub(":", ".")
+    local name = "." .. M.bare(entry.name):gsub(":", ".")
     if name:sub(-#tail) == tail then found[#found + 1] = entry end
   end
   return found
@@ -147,7 +148,7 @@ end
 local function members_of(module)
   local functions, modules = {}, {}
   for _, entry in ipairs(M.index()) do
-    local name = bare(entry.name)
+    local name = M.bare(entry.name)
     local rest = name:sub(1, #module) == module and name:sub(#module + 1) or ""
     if entry.name == name and rest:match("^%.[%w_]+$") and modules[#modules] ~= name then
       modules[#modules + 1] = name
@@ -162,7 +163,7 @@ local function page(entries)
   for _, entry in ipairs(entries) do
     lines[#lines + 1] = entry.name
     lines[#lines + 1] = indent(entry.text) .. "\n"
-    local functions, modules = members_of(bare(entry.name))
+    local functions, modules = members_of(M.bare(entry.name))
     for _, member in ipairs(functions) do
       lines[#lines + 1] = "  " .. member.name
       lines[#lines + 1] = indent(indent(member.text)) .. "\n"
@@ -179,7 +180,7 @@ end
 -- `names`: what else the word could have meant.
 local function nothing(word, names)
   for _, name in ipairs(load_file.names()) do names[#names + 1] = name end
-  for _, entry in ipairs(M.index()) do names[#names + 1] = bare(entry.name) end
+  for _, entry in ipairs(M.index()) do names[#names + 1] = M.bare(entry.name) end
   error(err.new {
     code = "RTL-CLI-009", message = ("no help on '%s'%s"):format(word, nearest.hint(word, names)),
     hint = "rtl help lists the topics",

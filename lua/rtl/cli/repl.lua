@@ -111,14 +111,10 @@ function M.reader(env, out)
   return reader
 end
 
-local function bare(entry)
-  return (entry.name:gsub("%s*[%(→].*$", ""))
-end
-
 local function no_module(name)
-  local names = {}
-  for _, entry in ipairs(require("rtl.cli.help").index()) do
-    names[#names + 1] = bare(entry):match("^rtl%.([%w_]+)$")
+  local pages, names = require "rtl.cli.help", {}
+  for _, entry in ipairs(pages.index()) do
+    names[#names + 1] = pages.bare(entry.name):match("^rtl%.([%w_]+)$")
   end
   return without_trace(("there is no module 'rtl.%s'%s"):format(name, nearest.hint(name, names)))
 end
@@ -139,8 +135,9 @@ local library = setmetatable({}, {
 
 -- The name under which the help index has a module or function of the library, or nil.
 local function name_of(value)
-  for _, entry in ipairs(require("rtl.cli.help").index()) do
-    local name = bare(entry)
+  local pages = require "rtl.cli.help"
+  for _, entry in ipairs(pages.index()) do
+    local name = pages.bare(entry.name)
     local module, member = name:match("^(.-)[.:]([%w_]+)$")
     local holder = package.loaded[module]
     if package.loaded[name] == value

@@ -25,14 +25,14 @@ local function read_schedules(ctx, names)
 end
 
 --- The lease that stands: { at = its end (unix seconds), over = whether that has passed, asked =
--- what was asked for, schedules = array of what schedule.live_of gives }; nil where there is none,
--- nil, err where it can't be read.
+-- what was asked for, schedules = array of what schedule.live_of gives }; nil where there is none.
+-- Raises where it can't be read.
 function M.read(ctx)
   local list, failure = support.absent_if_missing(
     ctx:aws("scheduler"):all("list_schedules", { GroupName = group_name(ctx) }))
-  if not list then return nil, failure end
+  if failure then error(failure, 0) end
   local names = {}
-  for i, one in ipairs(list) do names[i] = one.Name end
+  for i, one in ipairs(list or {}) do names[i] = one.Name end
   table.sort(names)
   local lease = { schedules = {} }
   for _, live in ipairs(read_schedules(ctx, names)) do

@@ -9,13 +9,14 @@ local err = require "rtl.err"
 local k8s = require "rtl.k8s"
 local proxies = require "rtl.wire.proxy"
 local settings = require "rtl.recipe.settings"
+local value = require "rtl.recipe.value"
 local task = require "rtl.task"
 
 local M = {}
 
 local function open_kubeconfig(values)
   local client, failure = k8s.from_kubeconfig { path = values.kubeconfig,
-    context = values.context ~= "" and values.context or nil }
+    context = value.given(values.context) }
   if not client then
     return nil, err.wrap(failure, { doing = "use the setting kubeconfig", exit = "usage" })
   end
@@ -31,7 +32,7 @@ end
 local function session_of(values, options)
   return aws.session {
     region = options.region or values.region[1], notice = options.notice, ask = options.ask,
-    credentials = options.credentials, profile = values.profile ~= "" and values.profile or nil,
+    credentials = options.credentials, profile = value.given(values.profile),
   }
 end
 
@@ -120,7 +121,7 @@ local LATELY = 60 -- seconds for which a cluster that did not answer is not wait
 local function eks_client(session, client_for, values, link)
   local kept, looking, unreached
   local function name()
-    return link.cluster or values.use_cluster ~= "" and values.use_cluster or values.name
+    return link.cluster or value.given(values.use_cluster) or values.name
   end
   return function ()
     while looking do
@@ -184,7 +185,7 @@ end
 -- notice = fn(text), told when AWS does not answer for a while.
 function M.open(values, options)
   local proxy = settings.optional(values, "proxy")
-  proxies.use(proxy ~= "" and proxy or nil)
+  proxies.use(value.given(proxy))
   if values.kubeconfig ~= "" then return open_kubeconfig(values) end
   return open_aws(values, options or {})
 end

@@ -3,12 +3,12 @@
 
 local array = require "rtl.array"
 local settings = require "rtl.recipe.settings"
+local value = require "rtl.recipe.value"
 
 local M = {}
 
 local function set_name(run)
-  local name = settings.optional(run.settings, "use_cluster")
-  return name ~= "" and name or nil
+  return value.given(settings.optional(run.settings, "use_cluster"))
 end
 
 --- Notes the given cluster of a run in the ledger, before anything is put into it.

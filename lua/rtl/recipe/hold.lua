@@ -42,9 +42,9 @@ local STANDS = { ACTIVE = true, UPDATING = true, DEGRADED = true, CREATING = tru
 
 -- Whether the node group stands that the hold would be for.
 local function nodes_stand(run)
-  local given, group = run.settings.use_cluster, nodes.group(run)
+  local group = nodes.group(run)
   local answer, failure = run:aws("eks"):describe_nodegroup {
-    clusterName = given ~= "" and given or run.deployment,
+    clusterName = value.given(run.settings.use_cluster) or run.deployment,
     nodegroupName = nodes.name_among_others(run, group) or group }
   if answer then return STANDS[answer.nodegroup.status] or false end
   if errors.not_found(failure) then return false end

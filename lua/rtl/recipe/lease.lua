@@ -45,8 +45,7 @@ end
 -- lease is over and no new one is asked for: its schedules would end what is made now.
 function M.preflight(run)
   local s = run.settings
-  local standing, failure = lease.read(run.ctx)
-  if failure then error(failure, 0) end
+  local standing = lease.read(run.ctx)
   run.facts.standing_lease, run.facts.lease_from = standing, clock.utc()
   run.facts.spent = receipt.of(run)
   if s.down_after > 0 and s.down_after < SHORTEST then
@@ -159,9 +158,8 @@ end
 local function declare_role(run, group, things)
   local ctx, statements = run.ctx, array {}
   for i, thing in ipairs(things) do statements[i] = permission(run, thing) end
-  local boundary = run.settings.permissions_boundary
   return run:declare(iam_role(lease.GROUP) { service = "scheduler.amazonaws.com",
-    boundary = boundary ~= "" and boundary or nil,
+    boundary = value.given(run.settings.permissions_boundary),
     conditions = { StringEquals = { ["aws:SourceAccount"] = ctx.account,
       ["aws:SourceArn"] = group.kind.known(ctx, group).arn } },
     inline = { ["end"] = { Version = "2012-10-17", Statement = statements } } })

@@ -11,12 +11,12 @@ local plan = require "rtl.plan"
 local pricing = require "rtl.kinds.pricing"
 local state = require "rtl.recipe.state"
 local text = require "rtl.recipe.text"
+local value = require "rtl.recipe.value"
 
 local M = {}
 
 local ASKED = 2 -- quotas that a deployment may have to ask for: GPU and system nodes
 
-local function or_nil(setting) return setting ~= "" and setting or nil end
 
 -- ---- ranking ----
 
@@ -40,10 +40,10 @@ function M.spec(run, more)
   local spec = { instance = s.gpu_type, count = wanted("use_gpu_group", s.gpu_count),
     regions = s.region, system = { instance = s.system_type,
       count = wanted("use_system_group", s.system_count) },
-    reservation = or_nil(s.reservation), placement_group = s.placement_group or nil,
+    reservation = value.given(s.reservation), placement_group = s.placement_group or nil,
     block_hours = s.block_hours, given_cluster = given or nil,
     cluster = given and s.use_cluster or run.deployment }
-  for key, value in pairs(more or {}) do spec[key] = value end
+  for key, v in pairs(more or {}) do spec[key] = v end
   return spec
 end
 
@@ -137,16 +137,9 @@ local function pick_region(run)
   end
 end
 
--- The prices of the region that the run is in now.
-local function load_prices(run)
-  local s = run.settings
-  pricing.load(run.ctx, { others = true, types = { s.gpu_type, s.system_type },
-    version = s.kubernetes_version })
-end
-
 local function choose(run)
   local choice, failure = capacity.choose(run.ctx, run.facts.ranked, {
-    cluster = or_nil(run.settings.use_cluster), zone = given_network.zone(run) })
+    cluster = value.given(run.settings.use_cluster), zone = given_network.zone(run) })
   if not choice then return nil, failure end
   run.facts.choice = choice
   hold.preflight(run)
@@ -158,7 +151,7 @@ function M.choose(run)
   run.facts.ranked = M.find(run)
   run:use_region(run.facts.ranked.reservation and run.facts.ranked.reservation.region
     or pick_region(run) or run.region)
-  load_prices(run)
+  run:load_prices(run.settings.kubernetes_version)
   assert(choose(run))
   run.facts.settled = run.facts.settled or run.facts.choice.stands or nil
   run:emit(M.event(run, run.facts.ranked))
@@ -194,7 +187,7 @@ local function next_region(run)
     clear_region(run)
     if not region or left[region] then return false end
     run:use_region(region)
-    load_prices(run)
+    run:load_prices(run.settings.kubernetes_version)
     if choose(run) then return true end
   end
 end

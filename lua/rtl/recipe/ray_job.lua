@@ -9,6 +9,7 @@ local json = require "rtl.native.json"
 local nccl = require "rtl.nccl"
 local pods = require "rtl.recipe.ray_pods"
 local task = require "rtl.task"
+local value = require "rtl.recipe.value"
 local words = require "rtl.recipe.text"
 
 local M = {}
@@ -61,8 +62,8 @@ end
 -- Where a job puts its checkpoints: the deployment's own part of its bucket; nil without one.
 local function checkpoints(run)
   local s = run.settings
-  local bucket = s.use_bucket ~= "" and s.use_bucket or s.bucket
-  if bucket == "" or not run:has_aws() then return nil end
+  local bucket = value.given(s.use_bucket) or value.given(s.bucket)
+  if not bucket or not run:has_aws() then return nil end
   return ("s3://%s/%s/"):format(bucket, run.deployment)
 end
 

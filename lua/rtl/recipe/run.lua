@@ -8,6 +8,7 @@ local fs = require "rtl.fs"
 local load_file = require "rtl.recipe.load"
 local plain = require("rtl.recipe.text").plain
 local plan = require "rtl.plan"
+local pricing = require "rtl.kinds.pricing"
 local record = require "rtl.recipe.record"
 local settings = require "rtl.recipe.settings"
 local state = require "rtl.recipe.state"
@@ -266,6 +267,13 @@ end
 -- as a refusal before anything was done (exit code 5).
 function Run.reading(_, f, ...)
   return failure.reading(f, ...)
+end
+
+--- Asks AWS for the prices of what a deployment is made of, in the region that the run is in now;
+-- version: of Kubernetes, where the deployment's own cluster does not stand to say it.
+function Run:load_prices(version)
+  pricing.load(self.ctx, { others = true, version = version,
+    types = { self.settings.gpu_type, self.settings.system_type } })
 end
 
 --- From now on the run's events go into its record too.

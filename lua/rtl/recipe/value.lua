@@ -22,6 +22,11 @@ local WORDS = {
   ["false"] = false, no = false, off = false, ["0"] = false,
 }
 
+--- The value of a setting that may be left empty, or nil where it was.
+function M.given(value)
+  return value ~= "" and value or nil
+end
+
 local function duration(text)
   local total, rest = 0, text
   while rest ~= "" do
