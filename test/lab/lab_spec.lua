@@ -6,10 +6,10 @@ local json = require "rtl.native.json"
 local k8s = require "rtl.k8s"
 local keys = require "rtl.keys"
 local native = require "rtl.native.process"
+local peer = require "test.support.peer"
 local process = require "rtl.process"
 local program = require "test.support.program"
 local task = require "rtl.task"
-
 
 local KUBECONFIG = assert(process.getenv("KUBECONFIG"), "run this through test/lab/in")
 local LAB = assert(process.getenv("LAB"), "run this through test/lab/in")
@@ -23,17 +23,11 @@ local function run(argv, timeout)
   return ran.stdout
 end
 
--- Serves a folder over HTTP; returns a URL and the function that ends it.
+-- Serves a folder over HTTP; returns a URL and the server.
 local function serve(folder)
-  local child, stdin, stdout = assert(native.spawn { stderr = "null", argv = { "python3", "-u",
-    "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", folder } })
-  local line = ""
-  repeat line = line .. assert(task.await(stdout), "no server") until line:find("\n")
-  return "http://127.0.0.1:" .. line:match("port (%d+)"), function ()
-    child:kill(9)
-    task.await(child)
-    for _, handle in ipairs { child, stdin, stdout } do handle:close() end
-  end
+  local server = peer.start({ "python3", "-u", "-m", "http.server", "0", "--bind", "127.0.0.1",
+    "--directory", folder }, { stderr = "null" })
+  return "http://127.0.0.1:" .. server:line():match("port (%d+)"), server
 end
 
 -- "resource namespace/name" of all that the API server lists, but what comes and goes by itself.
@@ -78,18 +72,18 @@ local function settled(client)
 end
 
 describe("the lab", function ()
-  local client, dir, url, stop_serving, before
+  local client, dir, url, server, before
 
   lazy_setup(function ()
     client = assert(k8s.from_kubeconfig {})
     dir = assert(fs.temp_dir("rtl-lab-"))
     run { program.path, "test/lab/charts.lua", dir .. "/charts", LAB .. "/kuberay-crds" }
-    url, stop_serving = serve(dir .. "/charts")
+    url, server = serve(dir .. "/charts")
     before = settled(client)
   end)
 
   lazy_teardown(function ()
-    stop_serving()
+    server:stop()
     assert(fs.remove_tree(dir))
   end)
 

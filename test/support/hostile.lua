@@ -10,9 +10,8 @@ local fs = require "rtl.fs"
 local http = require "rtl.native.http"
 local json = require "rtl.native.json"
 local assert = require "luassert"
-local native = require "rtl.native.process"
+local peer = require "test.support.peer"
 local support = require "test.support.server"
-local task = require "rtl.task"
 local wire = require "rtl.wire"
 
 local M = {}
@@ -150,14 +149,11 @@ end
 function M.start()
   local dir = fs.temp_dir()
   support.certificates(dir)
-  local argv = { "python3", "-u", "test/support/hostile_server.py",
+  local program = peer.start { "python3", "-u", "test/support/hostile_server.py",
     "--cert", fs.join(dir, "server.pem"), "--key", fs.join(dir, "server.key") }
-  local child, stdin, stdout = assert(native.spawn { argv = argv, stderr = "inherit" })
-  local line = ""
-  repeat line = line .. assert(task.await(stdout), "the server did not start") until line:find("\n")
-  local ports = json.decode(line)
+  local ports = json.decode(program:line())
   return setmetatable({
-    child = child, stdin = stdin, stdout = stdout, scripts = 0, stranger = ports.stranger,
+    program = program, scripts = 0, stranger = ports.stranger,
     url = "http://127.0.0.1:" .. ports.port, control = "http://127.0.0.1:" .. ports.control,
     tls_url = "https://localhost:" .. ports.tls,
     ca_file = fs.join(dir, "ca.pem"), dir = dir, former = impatient(),
@@ -166,9 +162,7 @@ end
 
 --- Ends it, and undoes what it and its calls changed.
 function server:stop()
-  self.child:kill(9)
-  task.await(self.child)
-  for _, handle in ipairs { self.child, self.stdin, self.stdout } do handle:close() end
+  self.program:stop()
   fs.remove_tree(self.dir)
   entropy.use(self.former)
   clock.correct(0)

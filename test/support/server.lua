@@ -1,34 +1,26 @@
 --- Servers for specs: test/support/wire_server.py on a port of its own, and certificates.
 local fs = require "rtl.fs"
-local native = require "rtl.native.process"
+local peer = require "test.support.peer"
 local process = require "rtl.process"
-local task = require "rtl.task"
 local crypto = require "rtl.native.crypto"
 
 local M = {}
 
 local methods = {}
-local mt = { __index = methods, __gc = function (s) s:stop() end }
+local mt = { __index = methods }
 
 --- Starts a server with further words of its command line; returns { port, url }.
 function M.start(...)
-  local argv = { "python3", "-u", "test/support/wire_server.py", ... }
-  local child, stdin, stdout = assert(native.spawn { argv = argv, stderr = "inherit" })
-  local line = ""
-  repeat line = line .. assert(task.await(stdout), "the server did not start") until line:find("\n")
-  local port = math.tointeger(tonumber(line:match("%d+")))
-  local s = setmetatable({ child = child, stdin = stdin, stdout = stdout, port = port }, mt)
+  local program = peer.start { "python3", "-u", "test/support/wire_server.py", ... }
+  local port = math.tointeger(tonumber(program:line():match("%d+")))
+  local s = setmetatable({ program = program, port = port }, mt)
   s.url = "http://127.0.0.1:" .. port
   return s
 end
 
 --- Ends it; idempotent.
 function methods:stop()
-  if not self.child then return end
-  self.child:kill(9)
-  task.await(self.child)
-  for _, handle in ipairs { self.child, self.stdin, self.stdout } do handle:close() end
-  self.child = nil
+  self.program:stop()
 end
 
 --- The path that makes the server answer exactly `bytes`; `then_` says what follows.
