@@ -12,7 +12,6 @@ local played = require "test.support.played"
 local program = require "test.support.program"
 local rehearse = require "rtl.rehearse"
 local weather = require "rtl.rehearse.weather"
-local world_module = require "rtl.rehearse.world"
 
 local M = {}
 
@@ -138,6 +137,19 @@ local function deploy(world, life)
   end
 end
 
+-- The teardown once the weather is over: it leaves nothing.
+local function calm_teardown(world, life)
+  weather.clear(world)
+  local name, outcome = one_run(world, life, TEARDOWN)
+  local bad = note(life, "teardown", name, outcome)
+  if bad then return bad end
+  if name ~= "done" then
+    return ("teardown in calm weather: %s %s"):format(tostring(name), tostring(outcome))
+  end
+  local left = ours(world)
+  if #left > 0 then return "left after calm\n  " .. table.concat(left, "\n  ") end
+end
+
 -- While the weather lasts a teardown may leave something; once it is over, none may.
 local function teardown(world, life)
   local name, outcome = one_run(world, life, TEARDOWN)
@@ -148,22 +160,19 @@ local function teardown(world, life)
     if #left > 0 then return "teardown says done, and left\n  " .. table.concat(left, "\n  ") end
     return nil
   end
-  weather.clear(world)
-  name, outcome = one_run(world, life, TEARDOWN)
-  bad = note(life, "teardown", name, outcome)
-  if bad then return bad end
-  if name ~= "done" then
-    return ("teardown in calm weather: %s %s"):format(tostring(name), tostring(outcome))
-  end
-  local left = ours(world)
-  if #left > 0 then return "left after calm\n  " .. table.concat(left, "\n  ") end
+  return calm_teardown(world, life)
+end
+
+local function names_of(sky)
+  local names = {}
+  for name in pairs(sky) do names[#names + 1] = name end
+  table.sort(names)
+  return names
 end
 
 local function close_life(life, world, before)
   life.struck = world.struck_by
-  life.sky = {}
-  for name in pairs(world.all_sky or world.sky) do life.sky[#life.sky + 1] = name end
-  table.sort(life.sky)
+  life.sky = names_of(world.all_sky or world.sky)
   life.virtual = world:age()
   local lost = lost_neighbours(before, world)
   return lost[1] and "touched a neighbour: " .. table.concat(lost, ", ")
@@ -218,20 +227,11 @@ end
 local function finish_calm(life, state)
   local world = assert(rehearse.recall(journal.path(state)))
   local before = neighbours(world)
-  weather.clear(world)
   world.was_killed = true -- by now, or never
   local _, leave = played.enter(world, state, limited(world, life))
   local _ <close> = setmetatable({}, { __close = leave })
   life.struck_late = copy_of(world.struck_by)
-  local name, outcome = one_run(world, life, TEARDOWN)
-  local bad = note(life, "teardown", name, outcome)
-  if bad then return bad, world, before end
-  if name ~= "done" then
-    return ("teardown in calm weather: %s %s"):format(tostring(name), tostring(outcome)), world,
-      before
-  end
-  local left = ours(world)
-  return left[1] and "left after calm\n  " .. table.concat(left, "\n  "), world, before
+  return calm_teardown(world, life), world, before
 end
 
 local function play_killed(spec)
@@ -260,8 +260,7 @@ local function play_killed(spec)
   local problem, world, before = finish_calm(life, state)
   life.problem = life.problem or problem or close_life(life, world, before)
   life.struck = life.struck_late
-  life.sky = {}
-  for name in pairs(rehearse.world(spec).sky) do life.sky[#life.sky + 1] = name end
+  life.sky = names_of(rehearse.world(spec).sky)
   return life
 end
 
@@ -291,7 +290,5 @@ function M.play(seed, options)
   end
   return play_here(spec, options.settings or settings_of(seed))
 end
-
-M.begin_us = world_module.BEGIN_US
 
 return M
