@@ -86,9 +86,16 @@ function M.iso(t)
   return format("%04d-%02d-%02dT%02d:%02d:%02dZ", t)
 end
 
+-- The last second that was asked for: many calls are signed in one.
+local amz_second, amz_text
+
 --- Unix seconds as "20261201T100000Z", the form of AWS signatures.
 function M.amz(t)
-  return format("%04d%02d%02dT%02d%02d%02dZ", t)
+  t = math.floor(t)
+  if t ~= amz_second then
+    amz_second, amz_text = t, format("%04d%02d%02dT%02d%02d%02dZ", t)
+  end
+  return amz_text
 end
 
 local PATTERN = "^(%d%d%d%d)%-?(%d%d)%-?(%d%d)[Tt ](%d%d):?(%d%d):?(%d%d)(%.?%d*)(.*)$"

@@ -13,6 +13,17 @@ local MONTHS = {
   "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 }
 
+-- A function of a text like `f` that remembers its last answer: all answers of a second have the
+-- same date, and a page of instances writes the same time over and over (of what was started
+-- together, and of an instance, its volume and its interface).
+local function remembering(f)
+  local last, found
+  return function (text)
+    if text ~= last then last, found = text, f(text) end
+    return found
+  end
+end
+
 --- Unix seconds as HTTP writes them: "Tue, 01 Dec 2026 10:00:00 GMT".
 function M.http_date(t)
   t = math.floor(t)
@@ -21,15 +32,16 @@ function M.http_date(t)
     year, time)
 end
 
---- Unix seconds of an HTTP date ("Tue, 01 Dec 2026 10:00:00 GMT"; a fraction may be in it), or nil.
-function M.parse_http_date(text)
+--- parse_http_date(text) → unix seconds | nil
+-- Of an HTTP date: "Tue, 01 Dec 2026 10:00:00 GMT"; a fraction may be in it.
+M.parse_http_date = remembering(function (text)
   local day, name, year, time = text:match "^%a+, (%d%d?) (%a%a%a) (%d%d%d%d) ([%d:.]+) GMT$"
   for month, known in ipairs(MONTHS) do
     if known == name then
       return clock.parse_iso(("%s-%02d-%02dT%sZ"):format(year, month, tonumber(day), time))
     end
   end
-end
+end)
 
 --- Percent-decodes `text`.
 function M.unescape(text)
@@ -105,38 +117,29 @@ local function from_json_text(text)
   return value
 end
 
--- Unix seconds of a number or of a text in any of the three forms, whichever the model says (the
--- SDKs read them so, too), or nil.
-local function parse_seconds(given)
-  if type(given) == "string" then
-    if given:find "^[+-]?%d+%.?%d*$" or given:find "^[+-]?%d+%.?%d*[eE][+-]?%d+$" then
-      given = tonumber(given)
-    else
-      return clock.parse_iso(given) or M.parse_http_date(given)
-    end
+local function finite(number)
+  return math.abs(number) < math.huge and number or nil -- NaN is below nothing
+end
+
+-- Unix seconds of a text in any of the three forms, whichever the model says (the SDKs read them
+-- so, too), or nil.
+local parse_seconds = remembering(function (text)
+  if text:find "^[+-]?%d+%.?%d*$" or text:find "^[+-]?%d+%.?%d*[eE][+-]?%d+$" then
+    return finite(tonumber(text))
   end
-  local finite = given == given and math.abs(given) < math.huge
-  return finite and given or nil
-end
-
--- A page of instances writes the same time over and over: of what was started together, and of an
--- instance, its volume and its interface.
-local last_text, last_seconds
-
-local function seconds_of(given)
-  if type(given) ~= "string" then return parse_seconds(given) end
-  if given ~= last_text then last_text, last_seconds = given, parse_seconds(given) end
-  return last_seconds
-end
+  return clock.parse_iso(text) or M.parse_http_date(text)
+end)
 
 --- Puts a time of an answer into `out`: `out.NAME` is a number, unix seconds (with a fraction, if
 -- there was one), and `out.NAME_text` the text that the service wrote, where it wrote one. What is
 -- no time is there as text only.
 function M.put_time(out, name, given)
-  if type(given) ~= "string" and type(given) ~= "number" then return end
-  local t = seconds_of(given)
-  out[name] = t
-  if type(given) == "string" or not t then out[name .. "_text"] = tostring(given) end
+  if type(given) == "string" then
+    out[name], out[name .. "_text"] = parse_seconds(given), given
+  elseif type(given) == "number" then
+    out[name] = finite(given)
+    if not out[name] then out[name .. "_text"] = tostring(given) end
+  end
 end
 
 local FROM_TEXT = {
