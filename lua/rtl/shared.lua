@@ -19,17 +19,24 @@ function M.limit(n)
   return setmetatable({ free = n, waiters = {} }, limit_mt)
 end
 
-local function give_back(l)
-  l.free = l.free + 1
-  wake_one(l.waiters)
+--- Waits until fewer than n others are inside, and goes in. Returns a `<close>` value: where it is
+-- closed, one is out again.
+function limit_methods:enter()
+  if not in_task() then return run(self.enter, self) end
+  if self.free == 0 then wait_in(self.waiters, function () return self.free > 0 end) end
+  self.free = self.free - 1
+  return self
+end
+
+function limit_mt:__close()
+  self.free = self.free + 1
+  wake_one(self.waiters)
 end
 
 --- Calls `f(...)` when fewer than n others are inside; returns what it returns.
 function limit_methods:with(f, ...)
   if not in_task() then return run(self.with, self, f, ...) end
-  wait_in(self.waiters, function () return self.free > 0 end)
-  self.free = self.free - 1
-  local _ <close> = setmetatable({}, { __close = function () give_back(self) end })
+  local _ <close> = self:enter()
   return f(...)
 end
 

@@ -475,7 +475,8 @@ shared.connect {
   run = M.run, in_task = M.in_task, wait_in = wait_in, wake_one = wake_one, wake_all = wake_all,
 }
 
---- task.limit(n): lets `n` in at once; l:with(f, ...) calls f when fewer than n others are inside.
+--- task.limit(n): lets `n` in at once; l:with(f, ...) calls f when fewer than n others are inside;
+-- `local _ <close> = l:enter()` goes in until the end of the block.
 M.limit = shared.limit
 
 --- task.future(): a value that is there later. f:set(...) or f:fail(e) it once, f:get() it as often

@@ -11,7 +11,8 @@ end
 
 --- Takes the first task out; nil when nobody waits.
 function M.take(q)
-  local first, last = q.first or 1, q.last or 0
+  if not q.last then return nil end
+  local first, last = q.first or 1, q.last
   while first <= last do
     local task = q[first]
     q[first], first = nil, first + 1

@@ -445,7 +445,7 @@ function M.new(service, options)
     bucket = retry.new(options.attempts, options.mode), notice = options.notice or false,
     answered = false, -- whether anything came from the endpoint yet
     quiet_until = -math.huge,
-    limiter = options.limiter or limiter.new(svc.limits),
+    limiter = options.limiter or limiter.new(svc.rate),
     timeouts = setmetatable(options.timeouts or {}, { __index = TIMEOUTS }),
     decode = options.decode or nothing,
   }, client)

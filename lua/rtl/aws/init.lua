@@ -53,7 +53,7 @@ end
 local function limiter_of(self, svc, region)
   local place = endpoint.resolve(svc, region)
   local key = svc.name .. " " .. (place and place.region or region)
-  self.limiters[key] = self.limiters[key] or limiter.new(svc.limits)
+  self.limiters[key] = self.limiters[key] or limiter.new(svc.rate)
   return self.limiters[key]
 end
 

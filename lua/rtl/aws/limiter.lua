@@ -3,7 +3,7 @@
 --
 -- The pace is learnt as TCP learns it. Nothing is held back until the service throttles. Then the
 -- pace is 0.7 of what was sent, at least 5 a second (who sends little was not the cause) and at
--- most the refill rate that AWS documents (`limits.rate` of the operation table); each further
+-- most the refill rate that AWS documents (`rate` of the operation table); each further
 -- throttling takes it to 0.7 again, and it grows by a twentieth a second in between. A minute
 -- without throttling ends it. The SDKs' adaptive mode grows by the cube of the time: over a bucket
 -- that holds a burst it runs far past the rate before the service says anything, and is thrown back
@@ -23,12 +23,10 @@ limiter.__index = limiter
 local AT_ONCE = 10
 local FIRST, SLOWER, GROWTH, SLOWEST, QUIET = 5, 0.7, 1 / 20, 0.5, 60
 
---- new(limits) → limiter. `limits` is {at_once = calls, rate = calls a second | nil} or nil (10 at
--- once).
-function M.new(limits)
-  limits = limits or {}
+--- new(rate) → limiter. `rate`: the calls a second that AWS documents, or nil.
+function M.new(rate)
   return setmetatable({
-    slots = task.limit(limits.at_once or AT_ONCE), gate = task.limit(1), documented = limits.rate,
+    slots = task.limit(AT_ONCE), gate = task.limit(1), documented = rate or math.huge,
     sent_rate = 0, sent_at = -math.huge, next_at = 0, base = nil, since = nil,
   }, limiter)
 end
@@ -63,15 +61,12 @@ local function count(self, now)
   self.sent_at = now
 end
 
-local function turn_and_call(self, f, ...)
+--- Calls f(...) when it is this call's turn, and returns what it returns.
+function limiter:with(f, ...)
+  local _ <close> = self.slots:enter()
   if self.base then self.gate:with(take_turn, self) end
   count(self, clock.mono())
   return f(...)
-end
-
---- Calls f(...) when it is this call's turn, and returns what it returns.
-function limiter:with(f, ...)
-  return self.slots:with(turn_and_call, self, f, ...)
 end
 
 --- Tells that the service has throttled a call which was sent at `sent` (clock.mono seconds).
@@ -80,7 +75,7 @@ function limiter:throttled(sent)
   local rate = self:rate(now)
   if rate and sent <= self.since then return end
   local base = SLOWER * (rate or self.sent_rate)
-  if not rate then base = math.min(math.max(base, FIRST), self.documented or math.huge) end
+  if not rate then base = math.min(math.max(base, FIRST), self.documented) end
   self.base, self.since = math.max(base, SLOWEST), now
 end
 

@@ -22,7 +22,7 @@
 -- `permission` names the IAM action of an operation where it is not the operation's own name.
 -- A write that has neither a token nor `repeatable` nor begins with delete_ is sent once only.
 --
--- `limits` (rtl.aws.limiter): how many calls at once, and how many a second once it throttles.
+-- `rate` (rtl.aws.limiter): how many calls a second AWS documents; they matter once it throttles.
 -- `hosts` says by partition (or for `any`) where a service's host differs from the rule in
 -- rtl.aws.endpoint: forms for plain, dual, fips and fips_dual (false: AWS has none), and the one
 -- `region` of a service that is not in each.

@@ -4,7 +4,7 @@ return {
   name = "ec2", id = "EC2", protocol = "ec2query", version = "2016-11-15",
   endpoint = "ec2", signing = "ec2", actions = "ec2",
   -- The documented bucket of most reads: 100 calls, refilled with 20 a second.
-  limits = { rate = 20 },
+  rate = 20,
   xmlns = "http://ec2.amazonaws.com/doc/2016-11-15",
   page = { send = "NextToken", receive = "NextToken", size = "MaxResults" },
   operations = {
