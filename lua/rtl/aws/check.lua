@@ -1,6 +1,7 @@
 --- Checks the parameters of a call against its operation, before anything is sent.
 
 local clock = require "rtl.clock"
+local keys = require "rtl.keys"
 local nearest = require "rtl.nearest"
 local secret = require "rtl.native.secret"
 
@@ -8,8 +9,19 @@ local M = {}
 
 local check
 
-local function refuse(path, text)
-  error({ at = path ~= "" and path or "parameters", text = text }, 0)
+-- What is wrong with a value. `at`, the way to it, is put together on the way out of structures,
+-- lists and maps: most values are right, and need none.
+local function wrong(text)
+  return { at = "", text = text }
+end
+
+local function within(step, problem)
+  problem.at = step .. problem.at
+  return problem
+end
+
+local function wrong_type(value, kind)
+  return wrong(kind .. " expected, got " .. type(value))
 end
 
 local function names_of(shape)
@@ -18,120 +30,139 @@ local function names_of(shape)
   return names
 end
 
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys, function (a, b) return tostring(a) < tostring(b) end)
-  return keys
-end
-
-local function below(path, name)
-  return path == "" and name or path .. "." .. name
-end
-
-local function expect(path, value, kind)
-  if type(value) ~= kind then refuse(path, kind .. " expected, got " .. type(value)) end
-end
-
-local function range(path, count, shape, what)
+local function range(count, shape, what)
   if shape.min and count < shape.min then
-    refuse(path, ("%s must be at least %d, got %s"):format(what, shape.min, count))
+    return wrong(("%s must be at least %d, got %s"):format(what, shape.min, count))
   elseif shape.max and count > shape.max then
-    refuse(path, ("%s must be at most %d, got %s"):format(what, shape.max, count))
+    return wrong(("%s must be at most %d, got %s"):format(what, shape.max, count))
   end
 end
 
-local function structure(path, shape, value)
-  expect(path, value, "table")
-  for _, key in ipairs(sorted_keys(value)) do
-    local member = shape.by_name[key]
-    if not member then
-      local hint = type(key) == "string" and nearest.hint(key, names_of(shape)) or ""
-      refuse(path, "unknown member '" .. tostring(key) .. "'" .. hint)
+local function unknown(shape, key)
+  local hint = type(key) == "string" and nearest.hint(key, names_of(shape)) or ""
+  return wrong("unknown member '" .. tostring(key) .. "'" .. hint)
+end
+
+-- Of several unknown members, the first one by name is told.
+local function check_names(shape, value)
+  local first
+  for key in pairs(value) do
+    if not shape.by_name[key] and (not first or tostring(key) < tostring(first)) then
+      first = key
     end
-    check(below(path, member.name), member.shape, value[key])
   end
+  return first ~= nil and unknown(shape, first) or nil
+end
+
+local function structure(shape, value)
+  if type(value) ~= "table" then return wrong_type(value, "table") end
+  local problem, missing = check_names(shape, value), nil
+  if problem then return problem end
   for _, member in ipairs(shape.members) do
-    if member.required and value[member.name] == nil then
-      refuse(below(path, member.name), "required, but not given")
+    local inner = value[member.name]
+    if inner ~= nil then
+      problem = check(member.shape, inner)
+      if problem then return within("." .. member.name, problem) end
+    elseif member.required then
+      missing = missing or member.name
     end
   end
+  return missing and within("." .. missing, wrong "required, but not given")
 end
 
-local function list(path, shape, value)
-  expect(path, value, "table")
+local function list(shape, value)
+  if type(value) ~= "table" then return wrong_type(value, "table") end
   local count = #value
   for key in pairs(value) do
     if math.type(key) ~= "integer" or key < 1 or key > count then
-      refuse(path, "a list expected, but it has the key '" .. tostring(key) .. "'")
+      return wrong("a list expected, but it has the key '" .. tostring(key) .. "'")
     end
   end
-  range(path, count, shape, "its length")
-  for i = 1, count do check(("%s[%d]"):format(path, i), shape.member, value[i]) end
-end
-
-local function map(path, shape, value)
-  expect(path, value, "table")
-  local keys = sorted_keys(value)
-  range(path, #keys, shape, "its number of keys")
-  for _, key in ipairs(keys) do
-    if type(key) ~= "string" then refuse(path, "the keys of a map must be strings") end
-    check(path .. " key '" .. key .. "'", shape.key, key)
-    check(below(path, key), shape.member, value[key])
+  local problem = range(count, shape, "its length")
+  if problem then return problem end
+  for i = 1, count do
+    problem = check(shape.member, value[i])
+    if problem then return within("[" .. i .. "]", problem) end
   end
 end
 
-local function text(path, shape, value)
-  if secret.is(value) then return end
-  expect(path, value, "string")
+local function entry(shape, key, value)
+  if type(key) ~= "string" then return wrong "the keys of a map must be strings" end
+  local problem = check(shape.key, key)
+  if problem then return within(" key '" .. key .. "'", problem) end
+  problem = check(shape.member, value)
+  return problem and within("." .. key, problem)
+end
+
+local function map(shape, value)
+  if type(value) ~= "table" then return wrong_type(value, "table") end
+  local sorted = keys.sorted(value)
+  local problem = range(#sorted, shape, "its number of keys")
+  if problem then return problem end
+  for _, key in ipairs(sorted) do
+    problem = entry(shape, key, value[key])
+    if problem then return problem end
+  end
+end
+
+local function text(shape, value)
+  if secret.is(value) then return nil end
+  if type(value) ~= "string" then return wrong_type(value, "string") end
   local length = utf8.len(value)
-  if not length then refuse(path, "text in UTF-8 expected") end
-  if not shape.enum then return range(path, length, shape, "its length") end
+  if not length then return wrong "text in UTF-8 expected" end
+  if not shape.enum then return range(length, shape, "its length") end
   for _, word in ipairs(shape.enum) do
-    if word == value then return end
+    if word == value then return nil end
   end
-  refuse(path, ("'%s' is none of %s%s"):format(value, table.concat(shape.enum, ", "),
+  return wrong(("'%s' is none of %s%s"):format(value, table.concat(shape.enum, ", "),
     nearest.hint(value, shape.enum)))
 end
 
-local function integer(path, shape, value)
-  expect(path, value, "number")
-  if not math.tointeger(value) then refuse(path, "an integer expected, got " .. value) end
-  range(path, value, shape, "it")
+local function integer(shape, value)
+  if type(value) ~= "number" then return wrong_type(value, "number") end
+  if not math.tointeger(value) then return wrong("an integer expected, got " .. value) end
+  return range(value, shape, "it")
+end
+
+local function float(shape, value)
+  if type(value) ~= "number" then return wrong_type(value, "number") end
+  if value - value ~= 0 then return wrong("a finite number expected, got " .. value) end
+  return range(value, shape, "it")
 end
 
 -- The first second of the year 1 and of the year 10000: no date is written before or after.
 local FIRST, LAST = -62135596800, 253402300800
 
-local function time(path, _, value)
+local function time(_, value)
   if type(value) == "number" then
-    if value >= FIRST and value < LAST then return end -- NaN is neither
-    refuse(path, "seconds since 1970 expected, got " .. value)
+    if value >= FIRST and value < LAST then return nil end -- NaN is neither
+    return wrong("seconds since 1970 expected, got " .. value)
   end
-  expect(path, value, "string")
+  if type(value) ~= "string" then return wrong_type(value, "string") end
   if not clock.parse_iso(value) then
-    refuse(path, "seconds or an ISO 8601 date expected, got '" .. value .. "'")
+    return wrong("seconds or an ISO 8601 date expected, got '" .. value .. "'")
   end
 end
 
-local function json(path, shape, value)
-  if type(value) ~= "table" then text(path, shape, value) end
+local function json(shape, value)
+  if type(value) ~= "table" then return text(shape, value) end
+end
+
+local function bool(_, value)
+  if type(value) ~= "boolean" then return wrong_type(value, "boolean") end
+end
+
+local function blob(_, value)
+  if type(value) ~= "string" then return wrong_type(value, "string") end
 end
 
 local CHECKS = {
   structure = structure, list = list, map = map, string = text, token = text, secret = text,
-  int = integer, time = time, json = json, urljson = json,
-  float = function (path, shape, value)
-    expect(path, value, "number")
-    if value - value ~= 0 then refuse(path, "a finite number expected, got " .. value) end
-    range(path, value, shape, "it")
-  end,
-  bool = function (path, _, value) expect(path, value, "boolean") end,
-  blob = function (path, _, value) expect(path, value, "string") end,
+  int = integer, float = float, bool = bool, time = time, blob = blob, json = json, urljson = json,
 }
 
-function check(path, shape, value)
-  CHECKS[shape.kind](path, shape, value)
+function check(shape, value)
+  return CHECKS[shape.kind](shape, value)
 end
 
 --- Raises misuse at the line of the first caller outside of rtl.aws (tail calls and tasks between
@@ -147,12 +178,11 @@ function M.misuse(message)
 end
 
 --- What is wrong with the parameters of an operation: {at = path, text} of the first unknown,
--- missing or wrong member ("LaunchTemplateData.NetworkInterfaces[1].Groups"); nil when they fit.
+-- wrong or missing member ("LaunchTemplateData.NetworkInterfaces[1].Groups"); nil when they fit.
 function M.problem(op, params)
-  local good, failure = pcall(check, "", op.input, params)
-  if good then return nil end
-  if type(failure) ~= "table" then error(failure, 0) end
-  return failure
+  local problem = check(op.input, params)
+  if problem then problem.at = problem.at == "" and "parameters" or problem.at:match "^%.?(.*)" end
+  return problem
 end
 
 --- Raises when `params` does not fit the operation.
