@@ -143,7 +143,7 @@ end
 -- The answer's table; of a stream its payload is the open body, with read() and close().
 local function decoded(call, res)
   if not call.stream then return protocol.decode(call.op, res) end
-  local out = protocol.decode_headers(call.op, res)
+  local out = protocol.decode_headers(call.op, res, {})
   out[call.op.output_payload] = res
   return out
 end

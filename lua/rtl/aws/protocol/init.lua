@@ -17,7 +17,8 @@ local ENCODERS = {
 }
 
 --- The HTTP request of a call, without host and signature:
--- {method, path, query, headers = {{name, value}, …}, body}. `params` is already checked.
+-- {method, path, query, headers = {{name, value}, …}, body}. `params` is already checked. The
+-- headers may be one table for all calls: nobody adds to them.
 function M.encode(op, params)
   return ENCODERS[op.service.protocol](op, params)
 end
@@ -104,9 +105,8 @@ local function decode_body(op, res)
   return json.decode(op.output, res.body, op.secrets)
 end
 
---- What the headers of a good answer hold, as a table; its body is left alone.
-function M.decode_headers(op, res)
-  local out = {}
+--- Puts what the headers of a good answer hold into `out`; returns it. The body is left alone.
+function M.decode_headers(op, res, out)
   for _, member in ipairs(op.output.members) do
     local text = member.where == "header" and res.headers[member.wire_out:lower()]
     if text and member.shape.kind == "time" then
@@ -123,8 +123,7 @@ function M.decode(op, res)
   if res.status < 200 then return nil, unreadable(res, "HTTP " .. res.status) end
   local out, failure, strange = decode_body(op, res)
   if not out then return nil, unreadable(res, failure, strange) end
-  for name, field in pairs(M.decode_headers(op, res)) do out[name] = field end
-  return out
+  return M.decode_headers(op, res, out)
 end
 
 -- Names for answers that have no body to say more (HEAD).
