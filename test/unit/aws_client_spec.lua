@@ -405,8 +405,10 @@ describe("an AWS client", function ()
     assert.same({ 60, 10, 300 }, (asked("ec2", "create_subnet", { VpcId = "v" })))
     assert.same({ 20, 10 }, (asked("s3", "get_object", { Bucket = "b", Key = "k" })))
     assert.same({ 60, 10 }, (asked("s3", "put_object", { Bucket = "b", Key = "k", Body = "x" })))
-    assert.same({ 2, 1, 300 },
-      (asked("ec2", "describe_vpcs", {}, { timeouts = { reads = 2, connect = 1 } })))
+    local given = { reads = 2, connect = 1 }
+    assert.same({ 2, 1, 300 }, (asked("ec2", "describe_vpcs", {}, { timeouts = given })))
+    assert.is_nil(getmetatable(given)) -- the caller's table is as it was
+    assert.same({ reads = 2, connect = 1 }, given)
   end)
 
   it("tells that a service does not answer", function ()

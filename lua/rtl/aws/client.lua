@@ -33,33 +33,38 @@ local SKEW_TAKEN = 900
 -- A round trip longer than this says nothing about the clock.
 local SLOW = 120
 
--- Every good `Date` tells how far the machine's clock is off. `sent` is when the request left:
--- {mono =, skew =, the correction then}; `blamed`: the service refused it for its clock, perhaps.
--- Returns by how much the time in its signature was off; another call may have corrected the clock
--- meanwhile.
-local function learn_skew(res, sent, blamed)
-  local date = res.headers.date and not res.headers.age
-    and value.parse_http_date(res.headers.date)
-  local took = clock.mono() - sent.mono
-  if not date or took > SLOW then return 0 end
+-- Every good `Date` tells how far the machine's clock is off. `blamed`: the service refused the
+-- call for its clock, perhaps. Returns by how much the time in its signature was off; another call
+-- may have corrected the clock meanwhile.
+local function learn_skew(call, headers, blamed)
+  local date = headers.date and not headers.age and value.parse_http_date(headers.date)
+  if not date then return 0 end
+  local took = clock.mono() - call.sent_at
+  if took > SLOW then return 0 end
   local skew = date - (clock.utc() - clock.correction() - took / 2)
   local new = math.abs(skew) >= SKEW_MATTERS and skew or 0
-  local off = math.abs(new - sent.skew)
+  local off = math.abs(new - call.correction)
   if off > SKEW_TAKEN and not blamed then return 0 end
   clock.correct(new)
   return off
 end
 
-local function sign(self, op, request, url, creds)
-  if op.unsigned then return request.headers end
-  local headers = table.move(request.headers, 1, #request.headers, 1, {})
-  local added = crypto.sigv4.sign {
-    method = request.method, url = url, headers = headers, body = request.body,
-    region = self.endpoint.region, service = op.service.signing, time = clock.amz(clock.utc()),
-    access_key_id = creds.access_key_id, secret_access_key = creds.secret_access_key,
-    session_token = creds.session_token,
+-- The headers that sign a request.
+local function signature(self, call)
+  local request, creds = call.request, call.creds
+  if not creds then return {} end
+  return crypto.sigv4.sign {
+    method = request.method, url = call.url, headers = request.headers, body = request.body,
+    region = self.endpoint.region, service = call.op.service.signing,
+    time = clock.amz(clock.utc()), access_key_id = creds.access_key_id,
+    secret_access_key = creds.secret_access_key, session_token = creds.session_token,
   }
-  return table.move(added, 1, #added, #headers + 1, headers)
+end
+
+-- All headers that a request goes out with, in a list of their own.
+local function headers_of(self, call)
+  local headers, own_headers = signature(self, call), call.request.headers
+  return table.move(own_headers, 1, #own_headers, #headers + 1, headers)
 end
 
 -- A failure of the credentials is one object for all calls that wait for them: each gets its own.
@@ -76,22 +81,14 @@ local TIMEOUTS = { reads = 20, writes = 60, connect = 10, all = 300 }
 -- Seconds of silence after which a person is told, and until they are told of this service again.
 local UNEASY, TOLD = 10, 60
 
+local function timeouts_of(given)
+  local seconds = {}
+  for kind, default in pairs(TIMEOUTS) do seconds[kind] = given[kind] or default end
+  return seconds
+end
+
 local function is_quick(op)
   return op.reads or op.service.name == "sts"
-end
-
-local function is_blob(shape, payload)
-  return payload ~= nil and shape.by_name[payload].shape.kind == "blob"
-end
-
--- Whether it gives data as it is stored, of any size.
-local function is_data(op)
-  return is_blob(op.output, op.output_payload)
-end
-
--- Whether its bytes may take any time, either way.
-local function is_bulky(op)
-  return is_data(op) or is_blob(op.input, op.payload)
 end
 
 local function host_of(url)
@@ -108,22 +105,21 @@ local function watch(self, call, silence)
   end)
 end
 
--- Signs a request and sends it: whoever waits for a turn signs after it. Returns the answer, or nil
--- and an error, and when it left (see learn_skew).
-local function exchange(self, call, creds)
+-- Signs a request and sends it: whoever waits for a turn signs after it. Notes in the call when it
+-- left, and the correction of the clock then.
+local function exchange(self, call)
   local op, request = call.op, call.request
   local silence = is_quick(op) and self.timeouts.reads or self.timeouts.writes
   local _ <close> = self.notice and silence > UNEASY and watch(self, call, silence) or nil
-  local started = { mono = clock.mono(), skew = clock.correction() }
-  local res, lost = wire.request {
+  call.sent_at, call.correction = clock.mono(), clock.correction()
+  return wire.request {
     method = request.method, url = call.url, body = request.body, once = call.once,
-    headers = sign(self, op, request, call.url, creds), secret_body = op.secrets ~= nil,
-    tls = self.tls, gzip = not is_data(op), stream = call.stream, idle = silence,
-    timeout = not is_bulky(op) and self.timeouts.all or nil,
+    headers = headers_of(self, call), secret_body = op.secrets ~= nil,
+    tls = self.tls, gzip = not op.gives_data, stream = call.stream, idle = silence,
+    timeout = not op.bulky and self.timeouts.all or nil,
     connect_timeout = self.timeouts.connect,
-    max_body = not is_data(op) and protocol.largest(op) or nil,
+    max_body = not op.gives_data and protocol.largest(op) or nil,
   }
-  return res, lost, started
 end
 
 -- A refusal is read whole, also where the answer would have been a stream.
@@ -153,32 +149,30 @@ local function is_repeatable(call, lost)
   return call.op.reads and lost.code == "RTL-NET-008"
 end
 
--- One attempt: the answer's table, or nil and an error, and what was seen on the way. `call` is
--- {op, request, url, once, stream}.
+-- One attempt: the answer's table, or nil and an error.
 local function send(self, call)
-  local creds, failure
+  call.creds, call.headers, call.off = nil, nil, 0
   if not call.op.unsigned then
-    creds, failure = self.credentials:get()
-    if not creds then return nil, own(failure) end
+    local failure
+    call.creds, failure = self.credentials:get()
+    if not call.creds then return nil, own(failure) end
   end
-  local res, lost, started = self.limiter:with(exchange, self, call, creds)
+  local res, lost = self.limiter:with(exchange, self, call)
   if not res then
     lost.unreached = self.answered and (not lost.sent or is_repeatable(call, lost))
-    return nil, lost, {}
+    return nil, lost
   end
   self.answered = true
-  call.unsure = call.unsure or res.repeated
-  local seen = { creds = creds, headers = res.headers }
+  call.headers, call.unsure = res.headers, call.unsure or res.repeated
   if res.status < 300 then
-    learn_skew(res, started)
-    local out, unreadable = decoded(call, res)
-    return out, unreadable, seen
+    learn_skew(call, res.headers)
+    return decoded(call, res)
   end
   if call.stream then read_refusal(res) end
   local e = errors.classify(protocol.decode_error(call.op, res))
-  seen.skew = learn_skew(res, started, errors.skewed(e))
-  if e.throttled then self.limiter:throttled(started.mono) end
-  return nil, e, seen
+  call.off = learn_skew(call, res.headers, errors.skewed(e))
+  if e.throttled then self.limiter:throttled(call.sent_at) end
+  return nil, e
 end
 
 -- Whether an error leaves open if a create took effect: the answer was lost or can't be read, or it
@@ -190,19 +184,20 @@ local function is_ambiguous(e)
 end
 
 -- "retry" (again after a wait), "now" (again at once, the cause is mended), or nil (final).
-local function judge(self, call, e, seen)
+local function judge(self, call, e)
+  if not call.creds and not call.op.unsigned then return nil end -- there are no keys
   call.unsure = call.unsure or is_ambiguous(e)
   -- The clock first: keys look as if they had ended, too, when it is late.
   local skewed = errors.skewed(e)
   if skewed and not call.corrected
-      and (seen.skew or 0) >= (skewed == "sure" and 1 or SKEW_CERTAIN) then
+      and call.off >= (skewed == "sure" and 1 or SKEW_CERTAIN) then
     call.corrected = true
     return "now"
   end
   -- Twice: the second time the provider knows that its keys are over, and can say more than AWS.
-  if errors.expired(e) and seen.creds and (call.refreshed or 0) < 2 then
-    call.refreshed = (call.refreshed or 0) + 1
-    self.credentials:expire(seen.creds)
+  if errors.expired(e) and call.creds and call.refreshed < 2 then
+    call.refreshed = call.refreshed + 1
+    self.credentials:expire(call.creds)
     return "now"
   end
   if call.once and call.unsure then return nil end
@@ -255,17 +250,17 @@ local function run(self, call)
   local spent
   local attempt = 1
   while true do
-    local out, e, seen = send(self, call)
+    local out, e = send(self, call)
     if out then
       self.bucket:give(spent)
       return out
     end
-    local verdict = seen and judge(self, call, e, seen)
+    local verdict = judge(self, call, e)
     e.attempts = attempt
     if verdict == "retry" then
       spent = not self.bucket:ended(attempt, e) and self.bucket:take(e) or nil
       if not spent then return finish(self, call, e) end
-      retry.wait(attempt - 1, seen.headers)
+      retry.wait(attempt - 1, call.headers)
       attempt = attempt + 1
     elseif not verdict then
       return finish(self, call, e)
@@ -299,7 +294,7 @@ local function invoke(self, op, params, options)
   need_client(self)
   params = with_token(op, params or {})
   check.parameters(op, params)
-  if options and options.stream and not is_data(op) then
+  if options and options.stream and not op.gives_data then
     check.misuse(("'%s' has no body to stream"):format(op.key))
   end
   if not self.endpoint then return finish(self, { op = op }, own(self.nowhere)) end
@@ -309,6 +304,11 @@ local function invoke(self, op, params, options)
     op = op, request = request, url = endpoint.url(self.endpoint, request, bucket),
     once = op.once or (options ~= nil and options.once == true),
     stream = options ~= nil and options.stream == true,
+    unsure = false, -- whether an attempt may have taken effect that was not seen to
+    corrected = false, refreshed = 0, -- whether the clock was, and how often the keys were
+    -- Of the last attempt: the keys, when it left, the correction of the clock then and by how much
+    -- that was wrong, and the headers of the answer.
+    creds = nil, sent_at = 0, correction = 0, off = 0, headers = nil,
   })
 end
 
@@ -446,7 +446,7 @@ function M.new(service, options)
     answered = false, -- whether anything came from the endpoint yet
     quiet_until = -math.huge,
     limiter = options.limiter or limiter.new(svc.rate),
-    timeouts = setmetatable(options.timeouts or {}, { __index = TIMEOUTS }),
+    timeouts = timeouts_of(options.timeouts or {}),
     decode = options.decode or nothing,
   }, client)
 end

@@ -200,6 +200,10 @@ local function compile_page(svc, raw)
   return page
 end
 
+local function is_blob(shape, payload)
+  return payload ~= nil and shape.by_name[payload].shape.kind == "blob"
+end
+
 local READS = { "describe_", "get_", "list_", "head_", "simulate_", "decode_" }
 
 local function is_read(key)
@@ -226,6 +230,8 @@ local function compile_operation(svc, key, raw)
     page = compile_page(svc, raw),
   }
   op.token = token_of(op.input)
+  op.gives_data = is_blob(op.output, op.output_payload) -- as it is stored, of any size
+  op.bulky = op.gives_data or is_blob(op.input, op.payload) -- its bytes may take any time
   local secrets = collect_secrets(op.output, {}, {})
   op.secrets = secrets[1] and secrets or nil
   op.once = raw.once

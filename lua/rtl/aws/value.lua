@@ -117,8 +117,8 @@ local function from_json_text(text)
   return value
 end
 
-local function finite(number)
-  return math.abs(number) < math.huge and number or nil -- NaN is below nothing
+local function finite(t)
+  return math.abs(t) < math.huge and t or nil -- NaN is below nothing
 end
 
 -- Unix seconds of a text in any of the three forms, whichever the model says (the SDKs read them
