@@ -7,7 +7,9 @@ Prints its port, serves until its standard input ends. Each connection is a thre
   /echo                                          method, path, headers and body as JSON
   /size/N                                        200 with N bytes of body, "x"
   /bomb/N                                        N MiB of zeros, as gzip
-  /stream/N[?chunk=C]                            N chunks without an end in sight: chunked, C bytes each
+  /stream/N[?chunk=C]                            N chunks without an end in sight: chunked, C bytes each;
+                                                 counts the bytes as "streamed", and as "stalled" each
+                                                 time that it can send nothing for a while
   /drip/N?pause=S                                N single bytes, S seconds apart
   /count/K                                       how often name=K was executed; K = connections: how
                                                  many were taken
@@ -108,10 +110,23 @@ class Connection:
             raise Gone
 
 
-def executed(query):
-    name = query.get("name", [""])[0]
+def count(name, more=1):
     with lock:
-        counts[name] = counts.get(name, 0) + 1
+        counts[name] = counts.get(name, 0) + more
+
+
+def executed(query):
+    count(query.get("name", [""])[0])
+
+
+def send_or_stall(sock, data):
+    sock.settimeout(0.02)
+    while data:
+        try:
+            data = data[sock.send(data) :]
+        except TimeoutError:
+            count("stalled")
+    sock.settimeout(None)
 
 
 def answer(body, extra=""):
@@ -170,9 +185,8 @@ def serve_one(conn):
         conn.sock.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         chunk = b"y" * int(query.get("chunk", ["65536"])[0])
         for _ in range(int(word)):
-            conn.sock.sendall(b"%x\r\n%s\r\n" % (len(chunk), chunk))
-            with lock:
-                counts["streamed"] = counts.get("streamed", 0) + len(chunk)
+            send_or_stall(conn.sock, b"%x\r\n%s\r\n" % (len(chunk), chunk))
+            count("streamed", len(chunk))
         if then == "keep":
             conn.sock.sendall(b"0\r\n\r\n")
     elif path.startswith("/drip/"):
@@ -370,7 +384,7 @@ def main():
     def accept():
         while not options.mute:
             sock, _ = listener.accept()
-            counts["connections"] = counts.get("connections", 0) + 1
+            count("connections")
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=handle, args=(sock, context, options), daemon=True).start()
 
