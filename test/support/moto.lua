@@ -9,10 +9,13 @@ local M = {}
 local server = {}
 server.__index = server
 
+-- An answer takes as long as a busy machine needs for it.
+local PATIENT = { reads = 600, writes = 600, connect = 600, all = 600 }
+
 M.KEYS = { access_key_id = "AKIDEXAMPLE", secret_access_key = "judge/test+secret" }
 
 --- Starts both on free ports; returns a server with `url` (the judge) and `moto`.
--- The script prints its addresses when both answer, or dies within a minute.
+-- The script prints its addresses when both answer, or dies in a while.
 function M.start(options)
   local command = ("exec %s test/contract/judge/serve.py --secret %s=%s %s"):format(
     python.path(), M.KEYS.access_key_id, M.KEYS.secret_access_key, options or "")
@@ -75,7 +78,8 @@ end
 
 --- An rtl.aws session that speaks to it.
 function server:session(options)
-  local given = { region = "us-east-1", credentials = M.KEYS, endpoint = self.url }
+  local given = { region = "us-east-1", credentials = M.KEYS, endpoint = self.url,
+    timeouts = PATIENT }
   for key, value in pairs(options or {}) do given[key] = value end
   return assert(require("rtl.aws").session(given))
 end

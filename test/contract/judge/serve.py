@@ -19,14 +19,14 @@ from moto.server import ThreadedMotoServer
 from judge import Handler, Server, parse_options
 from judge_eks import EksJudge
 
-IDLE = 300  # seconds without a connection after which nobody is there any more
+IDLE = 600  # seconds without a request after which nobody is there any more
 POLICIES = ("AmazonEKS", "AmazonEC2ContainerRegistry", "AmazonSSMManaged", "AmazonS3")
 
 
 class WatchedHandler(Handler):
-    def setup(self):
+    def handle_one_request(self):
         signal.alarm(IDLE)
-        super().setup()
+        super().handle_one_request()
 
 
 def keep_few_policies():
@@ -38,7 +38,7 @@ def keep_few_policies():
 
 def main():
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: nothing is left behind
-    signal.alarm(60)  # dies when it is not ready by then
+    signal.alarm(IDLE)
     keep_few_policies()
     moto_server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     moto_server.start()
@@ -48,7 +48,6 @@ def main():
     server = Server(("127.0.0.1", 0), WatchedHandler)
     Handler.stop = lambda _: threading.Thread(target=server.shutdown).start()
     print(json.dumps({"url": f"http://127.0.0.1:{server.server_port}", "moto": upstream}), flush=True)
-    signal.alarm(IDLE)
     server.serve_forever()
     os._exit(0)  # threads that wait on kept connections must not hold it up
 
