@@ -4,9 +4,9 @@
 --
 -- An implementation is { request = fn(req) → answer | nil, err; connect = fn(req) → bytes | nil,
 -- err; describe = fn() → { name =, unconfirmed = {…} } }. It gets normalised requests (see
--- M.request); an answer is { status =, reason =, headers = {{name, value}, …}, body = bytes } or,
--- instead of body, { read = fn() → bytes | nil | nil, err; close = fn() }; what connect gives is
--- { read = fn(max), write = fn(bytes), close = fn() }.
+-- M.request); an answer is { status =, reason =, headers = {{name, value}, …}, body = bytes (or a
+-- secret) } or, instead of body, { read = fn() → bytes | nil | nil, err; close = fn() }; what
+-- connect gives is { read = fn(max), write = fn(bytes), close = fn() }.
 
 local err = require "rtl.err"
 local host = require "rtl.native.host"
@@ -164,20 +164,22 @@ answer_mt.__close = answer_methods.close
 
 -- A name may come ten thousand times: its values are joined once.
 local function header_map(list)
-  local map = {}
+  local map, repeated = {}, {}
   for _, pair in ipairs(list) do
-    local name = pair[1]:lower()
-    local values = map[name] or {}
-    values[#values + 1] = pair[2]
-    map[name] = values
+    local name, value = pair[1]:lower(), pair[2]
+    if map[name] == nil then
+      map[name] = value
+    else
+      repeated[name] = repeated[name] or { map[name] }
+      table.insert(repeated[name], value)
+    end
   end
-  for name, values in pairs(map) do map[name] = table.concat(values, ", ") end
+  for name, values in pairs(repeated) do map[name] = table.concat(values, ", ") end
   return map
 end
 
-local function source_of(answer)
-  if answer.read then return answer end
-  local body = answer.body
+-- A body that is there, read in one piece.
+local function source_of(body)
   return { read = function ()
     local bytes = body
     body = nil
@@ -193,8 +195,12 @@ local function new_answer(answer)
     repeated = answer.repeated or false,
     header_list = list,
     headers = header_map(list),
-    source = source_of(answer),
+    source = answer.read and answer,
   }, answer_mt)
+end
+
+local function body_of(bytes, hidden)
+  return hidden and not secret.is(bytes) and secret.new(bytes) or bytes
 end
 
 local function joined(chunks, hidden)
@@ -237,8 +243,13 @@ function M.request(req)
   local answer, e = impl.request(r)
   if not answer then return nil, e end
   local res = new_answer(answer)
-  if r.stream then return res end
-  return with_body(res, r.secret_body)
+  if r.stream then
+    res.source = res.source or source_of(answer.body)
+    return res
+  end
+  if answer.read then return with_body(res, r.secret_body) end
+  res.body = body_of(answer.body or "", r.secret_body)
+  return res
 end
 
 -- ---- bytes over TLS ----

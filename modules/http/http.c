@@ -1,5 +1,6 @@
 #include "http/http.h"
 
+#include "http/head.h"
 #include "http/sockets.h"
 #include "secret/secret.h"
 
@@ -17,6 +18,13 @@ enum { IN_ONE = 16 * 1024 };
 
 static void post(struct rtl_http *self) {
   rtl_loop_post(rtl_loop_default(), self->token);
+}
+
+/* Some of the answer is there; who wants all of it is told at its end. */
+static void post_piece(struct rtl_http *self) {
+  if (!self->entire) {
+    post(self);
+  }
 }
 
 static void touch(struct rtl_http *self) {
@@ -115,10 +123,10 @@ static size_t on_header(char *line, size_t one, size_t size, void *data) {
   }
   if (size == 0 && is_final(self->status)) {
     self->head_done = 1;
-    post(self);
+    post_piece(self);
     return whole;
   }
-  if (rtl_buffer_add(&self->head, line, size) != 0 || rtl_buffer_add(&self->head, "\n", 1) != 0) {
+  if (rtl_head_add(&self->head, (struct rtl_span){line, size}) != 0) {
     return refuse(self, RTL_HTTP_MEMORY);
   }
   return whole;
@@ -128,7 +136,7 @@ static size_t on_data(char *bytes, size_t one, size_t count, void *data) {
   struct rtl_http *self = data;
   size_t size = one * count;
   touch(self);
-  if (self->data.size > 0 && self->data.size + size > WINDOW) {
+  if (!self->entire && self->data.size > 0 && self->data.size + size > WINDOW) {
     self->paused = 1;
     return CURL_WRITEFUNC_PAUSE; /* libcurl keeps these bytes and hands them in again */
   }
@@ -139,7 +147,7 @@ static size_t on_data(char *bytes, size_t one, size_t count, void *data) {
   if (rtl_buffer_add(&self->data, bytes, size) != 0) {
     return refuse(self, RTL_HTTP_MEMORY);
   }
-  post(self);
+  post_piece(self);
   return size;
 }
 
@@ -373,6 +381,7 @@ static void init(struct rtl_http *self, const struct rtl_http_options *options) 
   self->upload = options->upload;
   self->once = options->once;
   self->gzip = options->gzip;
+  self->entire = options->entire;
   self->max_headers = options->max_headers;
   self->max_body = options->max_body;
   self->idle_ns = options->idle_ns;
@@ -413,12 +422,16 @@ int rtl_http_start(struct rtl_http *self, const struct rtl_http_options *options
 
 /* ---- taking and giving ---- */
 
+static int has_head(const struct rtl_http *self) {
+  return self->entire ? self->done && self->error == RTL_HTTP_OK : self->head_done;
+}
+
 enum rtl_http_event rtl_http_next(struct rtl_http *self) {
-  if (self->head_done && !self->head_taken) {
+  if (!self->head_taken && has_head(self)) {
     self->head_taken = 1;
     return RTL_HTTP_HEAD;
   }
-  if (self->data.size > 0) {
+  if (self->data.size > 0 && !self->entire) {
     return RTL_HTTP_DATA;
   }
   if (self->done) {

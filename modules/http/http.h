@@ -58,6 +58,7 @@ struct rtl_http_options {
   int64_t length;             /* of an upload; -1: chunked */
   int once;                   /* never sent a second time */
   int gzip;                   /* ask for gzip and decode it */
+  int entire;                 /* the answer is given when all of it is there */
   size_t max_headers, max_body; /* max_body 0: no limit */
   int64_t timeout_ns, idle_ns;  /* 0: none */
 };
@@ -88,7 +89,7 @@ struct rtl_http {
   struct rtl_buffer head; /* header lines of the answer, each ended by '\n' */
   size_t head_bytes, max_headers;
   int gzip, codings;      /* asked for; seen in the head */
-  int status, head_done, head_taken;
+  int entire, status, head_done, head_taken;
   struct rtl_buffer data;
   uint64_t received;
   size_t max_body;
@@ -101,7 +102,7 @@ struct rtl_http {
 /* What there is to take now. */
 enum rtl_http_event {
   RTL_HTTP_NOTHING,
-  RTL_HTTP_HEAD,   /* status and head are complete; given once */
+  RTL_HTTP_HEAD,   /* status and head are complete, if entire also data; given once */
   RTL_HTTP_DATA,   /* data is not empty; rtl_http_taken() when it was copied */
   RTL_HTTP_WANT,   /* the next chunk of the upload, by rtl_http_feed(); given once a chunk */
   RTL_HTTP_END,

@@ -1,4 +1,5 @@
 /* rtl.native.http: what rtl.wire's native implementation stands on. Nothing else requires it. */
+#include "http/head.h"
 #include "http/http.h"
 #include "http/stream.h"
 #include "secret/lsecret.h"
@@ -6,6 +7,7 @@
 #include <lauxlib.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 int luaopen_rtl_native_http(lua_State *L);
 
@@ -172,6 +174,7 @@ static void opt_limits(lua_State *L, struct rtl_http_options *options) {
   options->idle_ns = opt_seconds(L, "idle");
   options->once = opt_flag(L, "once");
   options->gzip = opt_flag(L, "gzip");
+  options->entire = !opt_flag(L, "stream");
 }
 
 /* Loads libcurl, or pushes nil, "library" and the reason. */
@@ -189,8 +192,8 @@ static int missing(lua_State *L) {
 /*** http.start{method=, url=, headers=, …} → handle | nil, "library", message
  * Starts a request; the fields are those of rtl.wire, flat and without defaults: url, method,
  * headers ({{name, value}, …}; value false drops libcurl's own), body (string, secret, or true: it
- * comes by handle:feed()), length, once, gzip, hidden (data as secrets), max_headers, max_body,
- * timeout, idle, connect_timeout, connect_to, proxy, ca, ca_file, cert, key, insecure. */
+ * comes by handle:feed()), length, once, gzip, stream, hidden (data as secrets), max_headers,
+ * max_body, timeout, idle, connect_timeout, connect_to, proxy, ca, ca_file, cert, key, insecure. */
 static int l_start(lua_State *L) {
   struct rtl_http_options options = {0};
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -228,11 +231,30 @@ static int request_token(lua_State *L) {
   return 1;
 }
 
-static int push_head(lua_State *L, const struct rtl_http *http) {
-  lua_pushinteger(L, http->status);
-  lua_pushlstring(L, http->head.bytes, http->head.size);
-  lua_pushinteger(L, http->attempts);
-  return 5;
+static int is_word(struct rtl_span name, const char *word) {
+  return name.size == strlen(word) && strncasecmp(name.bytes, word, name.size) == 0;
+}
+
+static void push_header(lua_State *L, struct rtl_span name, struct rtl_span value) {
+  lua_createtable(L, 2, 0);
+  lua_pushlstring(L, name.bytes, name.size);
+  lua_rawseti(L, -2, 1);
+  lua_pushlstring(L, value.bytes, value.size);
+  lua_rawseti(L, -2, 2);
+}
+
+/* Pushes {{name, value}, …}. Of an answer that was decoded, two headers tell of bytes that nobody
+ * sees. */
+static void push_headers(lua_State *L, struct rtl_span rest, int decoded) {
+  struct rtl_span name, value;
+  lua_Integer count = 0;
+  lua_newtable(L);
+  while (rtl_head_next(&rest, &name, &value)) {
+    if (!decoded || !(is_word(name, "Content-Encoding") || is_word(name, "Content-Length"))) {
+      push_header(L, name, value);
+      lua_rawseti(L, -2, ++count);
+    }
+  }
 }
 
 static int push_data(lua_State *L, struct request *self) {
@@ -241,24 +263,51 @@ static int push_data(lua_State *L, struct request *self) {
   return 3;
 }
 
+static int push_head(lua_State *L, struct request *self) {
+  struct rtl_span reason, rest = rtl_head_rest(&self->http.head, &reason);
+  lua_pushinteger(L, self->http.status);
+  lua_pushlstring(L, reason.bytes, reason.size);
+  push_headers(L, rest, self->http.codings > 0);
+  lua_pushinteger(L, self->http.attempts);
+  return self->http.entire ? 4 + push_data(L, self) : 6;
+}
+
 static int push_failure(lua_State *L, const struct rtl_http *http) {
   lua_pushstring(L, rtl_http_error_name(http->error));
   lua_pushstring(L, http->hold.message);
   lua_pushboolean(L, http->attempts > 0);
+  if (http->head_done) {
+    lua_pushinteger(L, http->status);
+  }
+  return http->head_done ? 6 : 5;
+}
+
+/* Whoever waits for a request that another task closes is told so. */
+static int push_closed(lua_State *L) {
+  lua_pushboolean(L, 1);
+  lua_pushliteral(L, "failed");
+  lua_pushliteral(L, "closed");
+  lua_pushliteral(L, "the request was closed");
+  lua_pushboolean(L, 0);
   return 5;
 }
 
-/* handle:take() → false | true, "head", status, lines, sendings | true, "data", bytes |
- * true, "want" | true, "end" | true, "failed", name, message, sent */
+/*** handle:take() → false | true, event, …
+ * "head", status, reason, {{name, value}, …}, sendings[, body]: the body is there unless the
+ * request is a stream. Of a stream, then "data", bytes, until "end". "want": for handle:feed().
+ * "failed", name, message, sent[, status]: also of a handle that was closed. */
 static int request_take(lua_State *L) {
   static const char *const names[] = {"", "head", "data", "want", "end", "failed"};
-  struct request *self = check_open(L);
+  struct request *self = luaL_checkudata(L, 1, REQUEST);
+  if (self->http.token == 0) {
+    return push_closed(L);
+  }
   enum rtl_http_event event = rtl_http_next(&self->http);
   lua_pushboolean(L, event != RTL_HTTP_NOTHING);
   lua_pushstring(L, names[event]);
   switch (event) {
     case RTL_HTTP_NOTHING: lua_pop(L, 1); return 1;
-    case RTL_HTTP_HEAD: return push_head(L, &self->http);
+    case RTL_HTTP_HEAD: return push_head(L, self);
     case RTL_HTTP_DATA: return push_data(L, self);
     case RTL_HTTP_FAILED: return push_failure(L, &self->http);
     default: return 2;

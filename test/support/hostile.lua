@@ -175,10 +175,7 @@ local function ask(self, path, body)
     headers = {}, tls = {}, once = false, gzip = false, secret_body = false,
     max_headers = 1 << 16, proxy = false,
   })
-  local said = {}
-  for bytes in res.read do said[#said + 1] = bytes end
-  res.close()
-  return json.decode(table.concat(said))
+  return json.decode(res.body)
 end
 
 --- Puts a script {answers =, clock =} for a call; returns the script's name.

@@ -16,18 +16,24 @@ describe("rtl.native.http", function ()
   end)
 
   local function options(path, more)
-    local o = { url = s.url .. path, method = "GET", headers = {}, connect_timeout = 5 }
+    local o = { url = s.url .. path, method = "GET", headers = {}, connect_timeout = 5,
+      stream = true }
     for k, v in pairs(more or {}) do o[k] = v end
     return o
   end
 
   it("gives head, data and end, in this order", function ()
     local h <close> = http.start(options("/size/3"))
-    local event, status, lines = task.await(h)
-    assert.same({ "head", 200 }, { event, status })
-    assert.equal("HTTP/1.1 200 OK\nContent-Length: 3\n", lines)
+    assert.same({ "head", 200, "OK", { { "Content-Length", "3" } }, 1 }, { task.await(h) })
     assert.same({ "data", "xxx" }, { task.await(h) })
     assert.same({ "end" }, { task.await(h) })
+    assert.same({ "end" }, { task.await(h) })
+  end)
+
+  it("gives an answer that is no stream when all of it is there", function ()
+    local h <close> = http.start(options("/size/300000", { stream = false }))
+    local event, status, _, _, sendings, body = task.await(h)
+    assert.same({ "head", 200, 1, 300000 }, { event, status, sendings, #body })
     assert.same({ "end" }, { task.await(h) })
   end)
 
@@ -48,7 +54,7 @@ describe("rtl.native.http", function ()
       for _ = 1, waits do task.await(h) end
       h:close()
       h:close()
-      assert.error_matches(function () h:take() end, "closed")
+      assert.same({ true, "failed", "closed" }, { table.unpack({ h:take() }, 1, 3) })
       assert.error_matches(function () h:token() end, "closed")
       assert.error_matches(function () h:feed("x") end, "closed")
       loop.wait(0)

@@ -66,13 +66,14 @@ local function of_proxy(req, name, message)
     .. "hosts that are reached without"):format(shown_proxy(whole)) or nil
 end
 
-local function failure(req, name, message, sent)
+local function failure(req, name, message, sent, status)
   local known = ERRORS[name]
   if not known then error(name == "memory" and "not enough memory" or name, 0) end
   local hint
   message, hint = of_proxy(req, name, message)
   return err.fail {
-    code = known[1], name = name, message = message, sent = sent or false, hint = hint,
+    code = known[1], name = name, message = message, sent = sent or false, status = status,
+    hint = hint,
     doing = (req.method or "connect") .. " " .. shown(req.url),
     retryable = known[2] and not (sent and req.once or false),
   }
@@ -193,25 +194,20 @@ local function start(req)
   options.method, options.length = req.method, req.length
   options.body = req.body
   if type(req.body) == "function" then options.body = true end
-  options.once, options.gzip, options.hidden = req.once, req.gzip, req.secret_body
+  options.once, options.gzip, options.stream = req.once, req.gzip, req.stream
+  options.hidden = req.secret_body
   options.timeout, options.idle = req.timeout, req.idle
   options.max_headers, options.max_body = req.max_headers, req.max_body
   return http.start(options)
 end
 
--- The handle for task.await; after close it says so instead of raising at whoever waits for it.
-local function waitable(handle)
-  local w = {}
-  function w.token() return handle:token() end
-  function w.take()
-    if w.closed then return true, "failed", "closed", "the request was closed", false end
-    return handle:take()
-  end
-  function w.close()
-    w.closed = true
-    handle:close()
-  end
-  return setmetatable(w, { __close = function () if not w.kept then w.close() end end })
+local guard_mt = { __close = function (guard)
+  if guard.handle then guard.handle:close() end
+end }
+
+-- A `<close>` value that closes `handle`, unless its field is emptied before.
+local function guarding(handle)
+  return setmetatable({ handle = handle }, guard_mt)
 end
 
 -- Gives libcurl the next chunk of the body; an empty one would end it.
@@ -221,57 +217,19 @@ local function feed(handle, body)
   handle:feed(chunk)
 end
 
-local function next_event(w, handle, req)
+local function next_event(handle, req)
   while true do
-    local event, a, b, c = task.await(w)
-    if event ~= "want" then return event, a, b, c end
+    local event, a, b, c, d, e = task.await(handle)
+    if event ~= "want" then return event, a, b, c, d, e end
     feed(handle, req.body)
   end
 end
 
--- In time that grows with the text, also when all of it is blank.
-local function trimmed(text)
-  local first, last = text:byte(1), text:byte(-1)
-  if first and first > 32 and last > 32 then return text end
-  return text:find("%S") and text:match("(%S.*%S)") or text:match("%S") or ""
-end
-
--- "HTTP/1.1 200 OK\nname: value\n…" → reason, {{name, value}, …}. A line that starts with a blank
--- goes on with the one before it.
-local function parse_head(lines)
-  local list, reason = {}, ""
-  if lines:find("\n[ \t]") then lines = lines:gsub("\n[ \t]+", " ") end
-  for line in lines:gmatch("([^\n]*)\n") do
-    local name, value = line:match("^([^:%s][^:]*): ?(.*)$")
-    if line:find("^HTTP/") and #list == 0 then
-      reason = line:match("^%S+ %d+ ?(.*)$") or ""
-    elseif name then
-      list[#list + 1] = { name, trimmed(value) }
-    end
-  end
-  return reason, list
-end
-
--- After decoding, these two tell of bytes that nobody sees.
-local function decoded(list, gzip)
-  local encoded = false
-  for _, pair in ipairs(list) do
-    encoded = encoded or (pair[1]:lower() == "content-encoding" and pair[2]:lower():find("gzip"))
-  end
-  if not gzip or not encoded then return list end
-  local kept = {}
-  for _, pair in ipairs(list) do
-    local name = pair[1]:lower()
-    if name ~= "content-encoding" and name ~= "content-length" then kept[#kept + 1] = pair end
-  end
-  return kept
-end
-
-local function reader(w, handle, req)
+local function reader(handle, req)
   return function ()
-    local event, a, b, c = next_event(w, handle, req)
+    local event, a, b, c, d = next_event(handle, req)
     if event == "data" then return a end
-    if event == "failed" then return failure(req, a, b, c) end
+    if event == "failed" then return failure(req, a, b, c, d) end
     return nil
   end
 end
@@ -280,16 +238,15 @@ end
 function M.request(req)
   local handle, name, message = start(req)
   if not handle then return failure(req, name, message, false) end
-  local w <close> = waitable(handle)
-  local event, a, b, c = next_event(w, handle, req)
-  if event == "failed" then return failure(req, a, b, c) end
-  local status, lines, sendings = a, b, c
-  local reason, list = parse_head(lines)
-  w.kept = true
-  return {
-    status = status, reason = reason, headers = decoded(list, req.gzip), repeated = sendings > 1,
-    read = reader(w, handle, req), close = w.close,
-  }
+  local guard <close> = guarding(handle)
+  local event, a, b, c, d, e = next_event(handle, req)
+  if event == "failed" then return failure(req, a, b, c, d) end
+  local answer = { status = a, reason = b, headers = c, repeated = d > 1, body = e }
+  if req.stream then
+    guard.handle = nil
+    answer.read, answer.close = reader(handle, req), function () handle:close() end
+  end
+  return answer
 end
 
 -- ---- byte streams ----
@@ -342,12 +299,10 @@ function M.connect(req)
   local stream = {}
   stream.handle, name, message = http.connect(options)
   if not stream.handle then return failure(req, name, message, false) end
-  local guard <close> = setmetatable({}, { __close = function (g)
-    if not g.kept then stream.handle:close() end
-  end })
+  local guard <close> = guarding(stream.handle)
   local state, a, b = task.await(waiting(stream, "token", stream.handle.connected))
   if state == "failed" then return failure(req, a, b, false) end
-  guard.kept = true
+  guard.handle = nil
   return {
     read = reading(stream, req),
     write = writing(stream, req),
