@@ -377,7 +377,6 @@ static void init(struct rtl_http *self, const struct rtl_http_options *options) 
   self->transfer.done = on_done;
   self->timer.fire = on_timer;
   self->timer.data = self;
-  self->headers = options->headers;
   self->upload = options->upload;
   self->once = options->once;
   self->gzip = options->gzip;
@@ -406,7 +405,6 @@ int rtl_http_start(struct rtl_http *self, const struct rtl_http_options *options
   struct rtl_loop *loop = rtl_loop_default();
   *self = (struct rtl_http){.token = loop != NULL ? rtl_loop_new_token(loop) : 0};
   if (self->token == 0) {
-    rtl_http_free_headers(options->headers);
     return -1;
   }
   init(self, options);
@@ -489,7 +487,6 @@ void rtl_http_close(struct rtl_http *self) {
   rtl_loop_timer_clear(rtl_loop_default(), &self->timer);
   rtl_transfer_end(&self->transfer);
   rtl_loop_end_token(rtl_loop_default(), self->token);
-  rtl_http_free_headers(self->headers);
   rtl_http_let_go(&self->hold);
   rtl_buffer_free(&self->chunk);
   rtl_buffer_free(&self->head);

@@ -50,7 +50,7 @@ struct rtl_http_route {
 struct rtl_http_options {
   struct rtl_http_route route;
   const char *method;
-  struct curl_slist *headers; /* taken, wiped and freed */
+  struct curl_slist *headers; /* borrowed until close */
   int has_body;
   int upload;                 /* the body comes by rtl_http_feed */
   struct rtl_span body;
@@ -77,7 +77,6 @@ struct rtl_http {
   int64_t active_ns, deadline_ns, idle_ns;
 
   struct rtl_http_hold hold;
-  struct curl_slist *headers;
   struct rtl_span body;  /* what is still to be sent */
   struct rtl_span whole; /* the body from its start, for a repeat */
   struct rtl_buffer chunk;
@@ -120,11 +119,6 @@ int rtl_http_feed(struct rtl_http *self, struct rtl_span chunk);
 
 /* Stops at once, closes the connection if it is in use, frees everything. Idempotent. */
 void rtl_http_close(struct rtl_http *self);
-
-/* Appends "name: value" to *list, in libcurl's spelling; value.bytes NULL: libcurl's own default
- * for this header is not sent. -1: no memory, -2: not allowed in HTTP. */
-int rtl_http_header(struct curl_slist **list, struct rtl_span name, struct rtl_span value);
-void rtl_http_free_headers(struct curl_slist *list); /* wipes */
 
 /* Where a URL leads; the port is the scheme's if it names none. -1: not a URL, or too long. */
 struct rtl_http_origin {

@@ -1,5 +1,6 @@
 /* rtl.native.http: what rtl.wire's native implementation stands on. Nothing else requires it. */
 #include "http/head.h"
+#include "http/header.h"
 #include "http/http.h"
 #include "http/stream.h"
 #include "secret/lsecret.h"
@@ -15,21 +16,24 @@ int luaopen_rtl_native_http(lua_State *L);
 #define STREAM "rtl.http.stream"
 
 struct request {
-  struct rtl_http http; /* first */
-  int hidden;           /* the body is handed out as secrets */
+  struct rtl_http http;       /* borrows the headers */
+  struct rtl_headers headers;
+  int hidden;                 /* the body is handed out as secrets */
 };
 
-/* ---- options: fields of the table at index 1; their values stay on the stack, so that what is
- * borrowed from them lives as long as the call ---- */
+enum { REQUESTED = 1, ROUTE, HANDLE }; /* stack places in l_start */
+
+/* ---- options: fields of the table at index `from`; their values stay on the stack, so that what
+ * is borrowed from them lives as long as the call ---- */
 
 static int bad_field(lua_State *L, const char *name, const char *expected) {
   return luaL_error(L, "bad field '%s' (%s expected)", name, expected);
 }
 
-static struct rtl_span opt_bytes(lua_State *L, const char *name) {
+static struct rtl_span opt_bytes(lua_State *L, int from, const char *name) {
   struct rtl_span span = {NULL, 0};
   luaL_checkstack(L, 2, "too many options");
-  if (lua_getfield(L, 1, name) != LUA_TNIL) {
+  if (lua_getfield(L, from, name) != LUA_TNIL) {
     span.bytes = rtl_test_bytes(L, -1, &span.size);
     if (span.bytes == NULL) {
       bad_field(L, name, "string or secret");
@@ -38,24 +42,24 @@ static struct rtl_span opt_bytes(lua_State *L, const char *name) {
   return span;
 }
 
-static const char *opt_text(lua_State *L, const char *name) {
-  struct rtl_span span = opt_bytes(L, name);
+static const char *opt_text(lua_State *L, int from, const char *name) {
+  struct rtl_span span = opt_bytes(L, from, name);
   if (span.bytes != NULL && strlen(span.bytes) != span.size) {
     bad_field(L, name, "text without NUL");
   }
   return span.bytes;
 }
 
-static int opt_flag(lua_State *L, const char *name) {
-  lua_getfield(L, 1, name);
+static int opt_flag(lua_State *L, int from, const char *name) {
+  lua_getfield(L, from, name);
   int flag = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return flag;
 }
 
-static int64_t opt_integer(lua_State *L, const char *name, int64_t otherwise) {
+static int64_t opt_integer(lua_State *L, int from, const char *name, int64_t otherwise) {
   int is_integer = 1;
-  if (lua_getfield(L, 1, name) != LUA_TNIL) {
+  if (lua_getfield(L, from, name) != LUA_TNIL) {
     otherwise = lua_tointegerx(L, -1, &is_integer);
   }
   if (!is_integer || otherwise < -1) {
@@ -66,9 +70,9 @@ static int64_t opt_integer(lua_State *L, const char *name, int64_t otherwise) {
 }
 
 /* Seconds to nanoseconds; 0 when the field is nil or false. */
-static int64_t opt_seconds(lua_State *L, const char *name) {
+static int64_t opt_seconds(lua_State *L, int from, const char *name) {
   lua_Number seconds = 0;
-  if (lua_getfield(L, 1, name) != LUA_TNIL && lua_toboolean(L, -1)) {
+  if (lua_getfield(L, from, name) != LUA_TNIL && lua_toboolean(L, -1)) {
     seconds = lua_tonumber(L, -1);
     if (!(seconds > 0)) {
       bad_field(L, name, "seconds, more than 0");
@@ -78,19 +82,19 @@ static int64_t opt_seconds(lua_State *L, const char *name) {
   return seconds > 9e9 ? 0 : (int64_t)ceil(seconds * 1e9);
 }
 
-static void opt_route(lua_State *L, struct rtl_http_route *route) {
-  route->url = opt_text(L, "url");
+static void opt_route(lua_State *L, int from, struct rtl_http_route *route) {
+  route->url = opt_text(L, from, "url");
   if (route->url == NULL) {
     bad_field(L, "url", "string or secret");
   }
-  route->connect_to = opt_text(L, "connect_to");
-  route->proxy = opt_text(L, "proxy");
-  route->ca_file = opt_text(L, "ca_file");
-  route->ca = opt_bytes(L, "ca");
-  route->cert = opt_bytes(L, "cert");
-  route->key = opt_bytes(L, "key");
-  route->insecure = opt_flag(L, "insecure");
-  route->connect_timeout_ns = opt_seconds(L, "connect_timeout");
+  route->connect_to = opt_text(L, from, "connect_to");
+  route->proxy = opt_text(L, from, "proxy");
+  route->ca_file = opt_text(L, from, "ca_file");
+  route->ca = opt_bytes(L, from, "ca");
+  route->cert = opt_bytes(L, from, "cert");
+  route->key = opt_bytes(L, from, "key");
+  route->insecure = opt_flag(L, from, "insecure");
+  route->connect_timeout_ns = opt_seconds(L, from, "connect_timeout");
 }
 
 static struct rtl_span span_of_field(lua_State *L, int index, lua_Integer field) {
@@ -102,79 +106,68 @@ static struct rtl_span span_of_field(lua_State *L, int index, lua_Integer field)
   return span;
 }
 
-/* Adds the pair at the top of the stack: {name, value}; value false: libcurl's default is dropped.
- * 0, or as rtl_http_header. */
-static int add_header(lua_State *L, struct curl_slist **list) {
+/* Adds the pair at the top of the stack: {name, value}. 0, or as rtl_headers_add. */
+static int add_header(lua_State *L, struct rtl_headers *headers) {
   if (!lua_istable(L, -1)) {
     return -2;
   }
   int pair = lua_gettop(L);
   struct rtl_span name = span_of_field(L, pair, 1);
   struct rtl_span value = span_of_field(L, pair, 2);
-  int dropped = lua_isboolean(L, -1);
   int result = -2;
-  if (name.bytes != NULL && (value.bytes != NULL || dropped)) {
-    result = rtl_http_header(list, name, value);
+  if (name.bytes != NULL && value.bytes != NULL) {
+    result = rtl_headers_add(headers, name, value);
   }
   lua_settop(L, pair);
   return result;
 }
 
-/* Raises for a secret that is closed, which must not happen while a list of headers is held. */
-static void check_pair(lua_State *L) {
-  if (lua_istable(L, -1)) {
-    int pair = lua_gettop(L);
-    span_of_field(L, pair, 1);
-    span_of_field(L, pair, 2);
-    lua_settop(L, pair);
-  }
-}
-
-/* {{name, value}, …}. Everything that may raise happens while the list is empty, or after it was
- * freed. */
-static struct curl_slist *opt_headers(lua_State *L) {
-  struct curl_slist *list = NULL;
+/* {{name, value}, …}; `host`, if the headers have none. What raises leaves the list to its owner,
+ * the userdata. */
+static void opt_headers(lua_State *L, int from, struct rtl_headers *headers, struct rtl_span host) {
   luaL_checkstack(L, 4, "too many options");
-  if (lua_getfield(L, 1, "headers") != LUA_TTABLE) {
+  if (lua_getfield(L, from, "headers") != LUA_TTABLE) {
     bad_field(L, "headers", "table");
   }
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
-    check_pair(L);
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
-    int result = add_header(L, &list);
+    int result = add_header(L, headers);
     lua_pop(L, 1);
     if (result != 0) {
-      rtl_http_free_headers(list);
       luaL_error(L, result == -1 ? "not enough memory" : "bad header number %I", i);
     }
   }
-  lua_pop(L, 1);
-  return list;
+  lua_pop(L, 2);
+  if (host.bytes != NULL && !rtl_headers_have(headers, "Host") &&
+      rtl_headers_add(headers, (struct rtl_span){"Host", 4}, host) != 0) {
+    bad_field(L, "host", "host name");
+  }
+  if (rtl_headers_drop_unasked(headers) != 0) {
+    luaL_error(L, "not enough memory");
+  }
 }
 
-static void opt_body(lua_State *L, struct rtl_http_options *options) {
-  if (lua_getfield(L, 1, "body") == LUA_TBOOLEAN) {
-    options->has_body = options->upload = lua_toboolean(L, -1);
+static void opt_body(lua_State *L, int from, struct rtl_http_options *options) {
+  int kind = lua_getfield(L, from, "body");
+  lua_pop(L, 1);
+  if (kind == LUA_TFUNCTION) {
+    options->has_body = options->upload = 1;
   } else {
-    options->body = opt_bytes(L, "body");
+    options->body = opt_bytes(L, from, "body");
     options->has_body = options->body.bytes != NULL;
     options->copy_body = lua_type(L, -1) == LUA_TUSERDATA; /* a secret may be closed any time */
-    lua_setiuservalue(L, 2, 1);                            /* a string lives with the handle */
+    lua_setiuservalue(L, HANDLE, 1);                       /* a string lives with the handle */
   }
-  options->length = opt_integer(L, "length", -1);
+  options->length = opt_integer(L, from, "length", -1);
 }
 
-static void opt_limits(lua_State *L, struct rtl_http_options *options) {
-  options->max_headers = (size_t)opt_integer(L, "max_headers", 256 * 1024);
-  options->max_body = (size_t)opt_integer(L, "max_body", 0);
-  options->timeout_ns = opt_seconds(L, "timeout");
-  options->idle_ns = opt_seconds(L, "idle");
-  options->once = opt_flag(L, "once");
-  options->gzip = opt_flag(L, "gzip");
-  options->entire = !opt_flag(L, "stream");
+static void opt_limits(lua_State *L, int from, struct rtl_http_options *options) {
+  options->max_headers = (size_t)opt_integer(L, from, "max_headers", 256 * 1024);
+  options->max_body = (size_t)opt_integer(L, from, "max_body", 0);
+  options->timeout_ns = opt_seconds(L, from, "timeout");
+  options->idle_ns = opt_seconds(L, from, "idle");
+  options->once = opt_flag(L, from, "once");
+  options->gzip = opt_flag(L, from, "gzip");
+  options->entire = !opt_flag(L, from, "stream");
 }
 
 /* Loads libcurl, or pushes nil, "library" and the reason. */
@@ -189,34 +182,37 @@ static int missing(lua_State *L) {
   return 3;
 }
 
-/*** http.start{method=, url=, headers=, …} → handle | nil, "library", message
- * Starts a request; the fields are those of rtl.wire, flat and without defaults: url, method,
- * headers ({{name, value}, …}; value false drops libcurl's own), body (string, secret, or true: it
- * comes by handle:feed()), length, once, gzip, stream, hidden (data as secrets), max_headers,
- * max_body, timeout, idle, connect_timeout, connect_to, proxy, ca, ca_file, cert, key, insecure. */
+/*** http.start(request, route) → handle | nil, "library", message
+ * Starts a request. Its fields are those of rtl.wire, without defaults: method, headers ({{name,
+ * value}, …}), body (string, secret, or a function, which is not called: the body comes by
+ * handle:feed()), length, once, gzip, stream, secret_body, max_headers, max_body, timeout, idle.
+ * The route's: url, host (for the header, if it is not the URL's), connect_to, connect_timeout,
+ * proxy, ca, ca_file, cert, key, insecure. */
 static int l_start(lua_State *L) {
   struct rtl_http_options options = {0};
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 1);
+  luaL_checktype(L, REQUESTED, LUA_TTABLE);
+  luaL_checktype(L, ROUTE, LUA_TTABLE);
+  lua_settop(L, ROUTE);
   if (missing(L) != 0) {
     return 3;
   }
   struct request *self = lua_newuserdatauv(L, sizeof *self, 1);
   memset(self, 0, sizeof *self);
   luaL_setmetatable(L, REQUEST);
-  opt_route(L, &options.route);
-  options.method = opt_text(L, "method");
+  opt_route(L, ROUTE, &options.route);
+  options.method = opt_text(L, REQUESTED, "method");
   if (options.method == NULL) {
     return bad_field(L, "method", "string");
   }
-  opt_body(L, &options);
-  opt_limits(L, &options);
-  self->hidden = opt_flag(L, "hidden");
-  options.headers = opt_headers(L);
+  opt_body(L, REQUESTED, &options);
+  opt_limits(L, REQUESTED, &options);
+  self->hidden = opt_flag(L, REQUESTED, "secret_body");
+  opt_headers(L, REQUESTED, &self->headers, opt_bytes(L, ROUTE, "host"));
+  options.headers = self->headers.first;
   if (rtl_http_start(&self->http, &options) != 0) {
     return luaL_error(L, "not enough memory");
   }
-  lua_pushvalue(L, 2);
+  lua_pushvalue(L, HANDLE);
   return 1;
 }
 
@@ -331,6 +327,7 @@ static int request_feed(lua_State *L) {
 static int request_close(lua_State *L) {
   struct request *self = luaL_checkudata(L, 1, REQUEST);
   rtl_http_close(&self->http);
+  rtl_headers_free(&self->headers);
   return 0;
 }
 
@@ -349,7 +346,7 @@ static int l_connect(lua_State *L) {
   struct rtl_stream *self = lua_newuserdatauv(L, sizeof *self, 0);
   memset(self, 0, sizeof *self);
   luaL_setmetatable(L, STREAM);
-  opt_route(L, &route);
+  opt_route(L, 1, &route);
   if (rtl_stream_open(self, &route) != 0) {
     return luaL_error(L, "not enough memory");
   }

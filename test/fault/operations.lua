@@ -171,8 +171,8 @@ end
 -- Only that it starts and is cancelled: the answer's path is test/fault/wire_cut_spec.lua's.
 function M.http()
   local http = native "http"
-  local handle, _, message = http.start {
-    method = "GET", url = "http://127.0.0.1:9/", headers = { { "a", "b" } } }
+  local handle, _, message = http.start(
+    { method = "GET", headers = { { "a", "b" } } }, { url = "http://127.0.0.1:9/" })
   if not handle then return nil, message end
   native("loop").wait(0)
   handle:take()

@@ -15,15 +15,16 @@ describe("rtl.native.http", function ()
     http.close_idle()
   end)
 
-  local function options(path, more)
+  -- One table for both of http.start's.
+  local function start(path, more)
     local o = { url = s.url .. path, method = "GET", headers = {}, connect_timeout = 5,
       stream = true }
     for k, v in pairs(more or {}) do o[k] = v end
-    return o
+    return http.start(o, o)
   end
 
   it("gives head, data and end, in this order", function ()
-    local h <close> = http.start(options("/size/3"))
+    local h <close> = start("/size/3")
     assert.same({ "head", 200, "OK", { { "Content-Length", "3" } }, 1 }, { task.await(h) })
     assert.same({ "data", "xxx" }, { task.await(h) })
     assert.same({ "end" }, { task.await(h) })
@@ -31,14 +32,14 @@ describe("rtl.native.http", function ()
   end)
 
   it("gives an answer that is no stream when all of it is there", function ()
-    local h <close> = http.start(options("/size/300000", { stream = false }))
+    local h <close> = start("/size/300000", { stream = false })
     local event, status, _, _, sendings, body = task.await(h)
     assert.same({ "head", 200, 1, 300000 }, { event, status, sendings, #body })
     assert.same({ "end" }, { task.await(h) })
   end)
 
   it("asks for each chunk of an upload once", function ()
-    local h <close> = http.start(options("/echo", { method = "POST", body = true }))
+    local h <close> = start("/echo", { method = "POST", body = print })
     assert.equal("want", task.await(h))
     assert.is_false(h:take())
     h:feed("one")
@@ -50,7 +51,7 @@ describe("rtl.native.http", function ()
   it("closes at once, in any state, and says that it is closed", function ()
     local before = loop.live()
     for _, waits in ipairs { 0, 1, 2 } do
-      local h = http.start(options("/size/100000"))
+      local h = start("/size/100000")
       for _ = 1, waits do task.await(h) end
       h:close()
       h:close()
@@ -65,14 +66,14 @@ describe("rtl.native.http", function ()
   end)
 
   it("frees what nobody closed", function ()
-    do http.start(options("/hold")) end
+    do start("/hold") end
     collectgarbage()
     collectgarbage()
     assert.equal(0, http.live())
   end)
 
   it("gives bodies as secrets when asked", function ()
-    local h <close> = http.start(options("/size/4", { hidden = true }))
+    local h <close> = start("/size/4", { secret_body = true })
     task.await(h)
     local _, bytes = task.await(h)
     assert.is_true(secret.is(bytes))
@@ -81,7 +82,7 @@ describe("rtl.native.http", function ()
 
   it("keeps a body whose secret is closed while it is sent", function ()
     local body = secret.new(("k"):rep(1000))
-    local h <close> = http.start(options("/echo", { method = "PUT", body = body }))
+    local h <close> = start("/echo", { method = "PUT", body = body })
     body:close()
     task.await(h)
     local _, bytes = task.await(h)
@@ -95,7 +96,7 @@ describe("rtl.native.http", function ()
       "A: x", false,
     } do
       local headers = { { "Good", "yes" }, pair }
-      assert.error_matches(function () http.start(options("/echo", { headers = headers })) end,
+      assert.error_matches(function () start("/echo", { headers = headers }) end,
         "header number 2")
     end
     assert.equal(0, http.live())
@@ -104,12 +105,14 @@ describe("rtl.native.http", function ()
   it("refuses what is no option", function ()
     for field, value in pairs {
       url = 1, method = {}, body = 7, timeout = "soon", idle = -1, max_body = "big", ca = true,
+      host = "a\nb",
       headers = "A: b", proxy = "http://a\0b", length = 1.5,
     } do
-      assert.error_matches(function () http.start(options("/echo", { [field] = value })) end,
+      assert.error_matches(function () start("/echo", { [field] = value }) end,
         "bad field '" .. field)
     end
     assert.error_matches(function () http.start() end, "table expected")
+    assert.error_matches(function () http.start({}) end, "table expected")
   end)
 
   it("says where a URL leads, also a secret one", function ()

@@ -145,60 +145,34 @@ local function bad_proxy(url)
   return "the proxy's scheme is '" .. scheme .. "', not http, https or socks5"
 end
 
--- The flat options of http.start and http.connect that say where to and how.
+-- The route of http.start and http.connect: where to and how.
 local function route(req)
   local scheme, host, port = origin_of(req.url)
   if scheme == nil then return nil, host or "url", port or "not a URL" end
   if scheme ~= "http" and scheme ~= "https" then
     return nil, "url", "the scheme is '" .. scheme .. "', not http or https"
   end
-  local tls = req.tls
-  local options = {
-    url = req.url, connect_timeout = req.connect_timeout,
-    ca = tls.ca, ca_file = roots_of(tls), cert = tls.cert, key = tls.key, insecure = tls.insecure,
-    proxy = proxy_of(req, scheme, host, math.tointeger(port)),
-  }
-  req.through = options.proxy
-  local problem = bad_proxy(options.proxy)
+  local tls, proxy = req.tls, proxy_of(req, scheme, host, math.tointeger(port))
+  req.through = proxy
+  local problem = bad_proxy(proxy)
   if problem then return nil, "proxy", problem end
-  local authority
+  local way = {
+    url = req.url, connect_timeout = req.connect_timeout, proxy = proxy,
+    ca = tls.ca, ca_file = roots_of(tls), cert = tls.cert, key = tls.key, insecure = tls.insecure,
+  }
   if tls.server_name then
-    options.url, authority = named(req.url, tls.server_name)
-    options.connect_to = "::" .. host .. ":" .. port
+    way.url, way.host = named(req.url, tls.server_name)
+    way.connect_to = "::" .. host .. ":" .. port
   end
-  return options, authority
+  return way
 end
 
 -- ---- requests ----
 
--- libcurl's own headers, which nobody asked for.
-local UNASKED = { "Accept", "Content-Type", "Expect" }
-
-local function headers_of(req, authority)
-  local list, given = {}, {}
-  for i, pair in ipairs(req.headers) do
-    list[i] = pair
-    given[pair[1]:lower()] = true
-  end
-  for _, name in ipairs(UNASKED) do
-    if not given[name:lower()] then list[#list + 1] = { name, false } end
-  end
-  if authority and not given.host then list[#list + 1] = { "Host", authority } end
-  return list
-end
-
 local function start(req)
-  local options, name, message = route(req)
-  if not options then return nil, name, message end
-  options.headers = headers_of(req, name)
-  options.method, options.length = req.method, req.length
-  options.body = req.body
-  if type(req.body) == "function" then options.body = true end
-  options.once, options.gzip, options.stream = req.once, req.gzip, req.stream
-  options.hidden = req.secret_body
-  options.timeout, options.idle = req.timeout, req.idle
-  options.max_headers, options.max_body = req.max_headers, req.max_body
-  return http.start(options)
+  local way, name, message = route(req)
+  if not way then return nil, name, message end
+  return http.start(req, way)
 end
 
 local guard_mt = { __close = function (guard)
@@ -294,10 +268,10 @@ end
 --- See rtl.wire.
 function M.connect(req)
   req.url = http_url(req.url)
-  local options, name, message = route(req)
-  if not options then return failure(req, name, message, false) end
+  local way, name, message = route(req)
+  if not way then return failure(req, name, message, false) end
   local stream = {}
-  stream.handle, name, message = http.connect(options)
+  stream.handle, name, message = http.connect(way)
   if not stream.handle then return failure(req, name, message, false) end
   local guard <close> = guarding(stream.handle)
   local state, a, b = task.await(waiting(stream, "token", stream.handle.connected))
