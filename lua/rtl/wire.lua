@@ -53,32 +53,46 @@ end
 
 -- What curl and the world set themselves, from the body.
 local FRAMING = { ["content-length"] = true, ["transfer-encoding"] = true }
+local AGENT = { "User-Agent", "rtl/" .. host.version }
 
-local function add_header(list, name, value)
+-- Adds {name, value}; returns whether it names the user agent.
+local function add_header(list, pair)
+  local name, value = pair[1], pair[2]
   if type(name) ~= "string" then misuse("request", "header names are strings") end
-  if type(value) == "number" then value = tostring(value) end
-  if not is_bytes(value) then misuse("request", "header " .. name .. " is no string or secret") end
-  if not FRAMING[name:lower()] then list[#list + 1] = { name, value } end
+  if type(value) == "number" then
+    pair = { name, tostring(value) }
+  elseif not is_bytes(value) then
+    misuse("request", "header " .. name .. " is no string or secret")
+  end
+  local small = name:lower()
+  if not FRAMING[small] then list[#list + 1] = pair end
+  return small == "user-agent"
+end
+
+local function sorted_names(headers)
+  local names = {}
+  for name, value in pairs(headers) do
+    if type(name) == "string" and value then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
 end
 
 local function headers_of(headers)
-  local list, names, agent = {}, {}, true
-  for i, pair in ipairs(headers or {}) do
+  local list, agent = {}, false
+  for i, pair in ipairs(headers) do
     if type(pair) ~= "table" then misuse("request", "header number " .. i .. " is no pair") end
-    add_header(list, pair[1], pair[2])
+    agent = add_header(list, pair) or agent
   end
-  for name, value in pairs(headers or {}) do
-    if type(name) == "string" and value then names[#names + 1] = name end
-    if type(name) == "string" and name:lower() == "user-agent" then agent = false end
+  for _, name in ipairs(sorted_names(headers)) do
+    agent = add_header(list, { name, headers[name] }) or agent
   end
-  table.sort(names)
-  for _, name in ipairs(names) do add_header(list, name, headers[name]) end
-  for _, pair in ipairs(list) do agent = agent and pair[1]:lower() ~= "user-agent" end
-  if agent then list[#list + 1] = { "User-Agent", "rtl/" .. host.version } end
+  if not agent then list[#list + 1] = AGENT end
   return list
 end
 
-local function seconds_of(name, value, default, field)
+local function seconds_of(name, req, field, default)
+  local value = req[field]
   if value == nil then return default end
   if value == false then return nil end
   if type(value) ~= "number" or value ~= value or value <= 0 then
@@ -87,27 +101,22 @@ local function seconds_of(name, value, default, field)
   return value
 end
 
-local function tls_of(name, tls)
-  if tls == nil then return {} end
-  if type(tls) ~= "table" then misuse(name, "tls is no table") end
-  for _, field in ipairs { "ca", "cert", "key" } do
-    if tls[field] ~= nil and not is_bytes(tls[field]) then
-      misuse(name, "tls." .. field .. " is no PEM text")
-    end
+local function check_pem(name, tls, field)
+  if tls[field] ~= nil and not is_bytes(tls[field]) then
+    misuse(name, "tls." .. field .. " is no PEM text")
   end
-  return tls
 end
 
--- The part that request and connect share.
-local function route_of(name, req)
+-- What request and connect have in common.
+local function check_route(name, req)
   if type(req) ~= "table" then misuse(name, "table expected") end
   if not is_bytes(req.url) then misuse(name, "url is no string or secret") end
-  return {
-    url = req.url,
-    tls = tls_of(name, req.tls),
-    proxy = req.proxy,
-    connect_timeout = seconds_of(name, req.connect_timeout, CONNECT_TIMEOUT, "connect_timeout"),
-  }
+  local tls = req.tls
+  if tls == nil then return end
+  if type(tls) ~= "table" then misuse(name, "tls is no table") end
+  check_pem(name, tls, "ca")
+  check_pem(name, tls, "cert")
+  check_pem(name, tls, "key")
 end
 
 local function check_body(req)
@@ -120,20 +129,23 @@ local function check_body(req)
   end
 end
 
+local NONE = {}
+
 local function normalised(req)
-  local r = route_of("request", req)
+  check_route("request", req)
   check_body(req)
-  r.method = (req.method or "GET"):upper()
-  r.headers = headers_of(req.headers)
-  r.body, r.length = req.body, req.length
-  for _, flag in ipairs { "once", "stream", "gzip", "secret_body" } do
-    r[flag] = not not req[flag]
-  end
-  r.timeout = seconds_of("request", req.timeout, nil, "timeout")
-  r.idle = seconds_of("request", req.idle, IDLE, "idle")
-  r.max_headers = req.max_headers or MAX_HEADERS
-  r.max_body = not req.stream and (req.max_body or MAX_BODY) or nil
-  return r
+  return {
+    url = req.url, tls = req.tls or NONE, proxy = req.proxy,
+    connect_timeout = seconds_of("request", req, "connect_timeout", CONNECT_TIMEOUT),
+    method = (req.method or "GET"):upper(), headers = headers_of(req.headers or NONE),
+    body = req.body, length = req.length,
+    once = not not req.once, stream = not not req.stream, gzip = not not req.gzip,
+    secret_body = not not req.secret_body,
+    timeout = seconds_of("request", req, "timeout"),
+    idle = seconds_of("request", req, "idle", IDLE),
+    max_headers = req.max_headers or MAX_HEADERS,
+    max_body = not req.stream and (req.max_body or MAX_BODY) or nil,
+  }
 end
 
 -- ---- answers ----
@@ -290,8 +302,11 @@ stream_mt.__close = stream_methods.close
 -- the URL is not looked at. `req` further: tls, proxy, connect_timeout as in request.
 -- Returns a stream with read(max), write(bytes) and close(); or nil and an error RTL-NET-….
 function M.connect(req)
-  local r = route_of("connect", req)
-  local bytes, e = impl.connect(r)
+  check_route("connect", req)
+  local bytes, e = impl.connect {
+    url = req.url, tls = req.tls or NONE, proxy = req.proxy,
+    connect_timeout = seconds_of("connect", req, "connect_timeout", CONNECT_TIMEOUT),
+  }
   if not bytes then return nil, e end
   return setmetatable({ bytes = bytes }, stream_mt)
 end
