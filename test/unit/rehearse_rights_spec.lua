@@ -163,7 +163,7 @@ describe("a caller with policies", function ()
     end)
   end)
 
-  it("changes only what carries the tag, and hears of what is not there", function ()
+  it("changes only what carries the tag, which what is gone does no more", function ()
     within({ allow("ec2:Create*", "*"),
       allow("ec2:DeleteVpc", "*", { StringEquals = { ["aws:ResourceTag/owner"] = "me" } }) },
       function (session)
@@ -177,8 +177,24 @@ describe("a caller with policies", function ()
           e.denied.resource)
         assert(ec2:delete_vpc { VpcId = mine })
         _, e = ec2:delete_vpc { VpcId = mine }
-        assert.equal("InvalidVpcID.NotFound", e.code)
+        assert.equal("UnauthorizedOperation", e.code)
+        assert.equal("ec2:DeleteVpc", e.denied.action)
       end)
+  end)
+
+  it("hears of what is not there only where no tag is asked for", function ()
+    local tagged = { StringEquals = { ["aws:ResourceTag/owner"] = "me" } }
+    within({ allow("eks:DescribeCluster", "*"), allow("eks:DeleteCluster", "*", tagged),
+      allow("iam:DeleteRole", "arn:aws:iam::*:role/team/*") }, function (session)
+      local eks = session:client "eks"
+      local _, e = eks:describe_cluster { name = "gone" }
+      assert.equal("ResourceNotFoundException", e.code)
+      _, e = eks:delete_cluster { name = "gone" }
+      assert.same({ "AccessDeniedException", 403 }, { e.code, e.status })
+      -- A role that is not there has no path either.
+      _, e = session:client("iam"):delete_role { RoleName = "gone" }
+      assert.equal("AccessDenied", e.code)
+    end)
   end)
 
   local TRUST = { Version = "2012-10-17", Statement = array { { Effect = "Allow",

@@ -21,9 +21,13 @@ local function policies(ctx, f)
   return arns
 end
 
+local function describe(ctx, cluster, principal)
+  return support.absent_if_missing(ctx:aws("eks"):describe_access_entry {
+    clusterName = cluster, principalArn = principal })
+end
+
 local function read(ctx, _, f)
-  local answer, failure = support.absent_if_missing(ctx:aws("eks"):describe_access_entry {
-    clusterName = f.cluster, principalArn = f.principal_arn })
+  local answer, failure = describe(ctx, f.cluster, f.principal_arn)
   if not answer then return nil, failure end
   local arns, refused = policies(ctx, f)
   if not arns then return nil, refused end
@@ -67,14 +71,13 @@ local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("eks"):delete_access_entry { clusterName = item.outputs.cluster,
       principalArn = item.id }
-  end)
+  end, { look = function () return describe(ctx, item.outputs.cluster, item.id) end })
 end
 
 -- Those in a cluster of ours go with it.
 local function find_inside(ctx)
   return support.in_given_cluster(ctx, "list_access_entries", function (cluster, arn)
-    local answer, failure = support.absent_if_missing(
-      ctx:aws("eks"):describe_access_entry { clusterName = cluster, principalArn = arn })
+    local answer, failure = describe(ctx, cluster, arn)
     local tags = answer and answer.accessEntry.tags or {}
     if not support.is_ours(ctx, tags) then return nil, failure end
     return { id = arn, name = (tags["rtl:resource"] or ""):match("/(.*)$") or arn,

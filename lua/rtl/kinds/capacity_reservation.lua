@@ -142,7 +142,7 @@ end
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):cancel_capacity_reservation { CapacityReservationId = item.id }
-  end)
+  end, { spec = SPEC })
 end
 
 local IDLE = 900 -- seconds that a hold usually waits for its nodes: a cluster comes first

@@ -68,7 +68,7 @@ local function delete(ctx, item)
   local done, failure = support.delete(ctx, item, function ()
     return ctx:aws("eks"):delete_addon { clusterName = cluster, addonName = item.id,
       preserve = item.replaced }
-  end)
+  end, { look = function () return find(ctx, cluster, item.id) end })
   if not done then return nil, failure end
   return eks.wait_deleted(ctx, item, function ()
     return find(ctx, cluster, item.id)

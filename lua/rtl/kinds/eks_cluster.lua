@@ -204,7 +204,8 @@ local function delete(ctx, item)
     if not done and (failure.message or ""):find("No cluster found") then return true end
     return done, failure
   end
-  local done, failure = support.delete(ctx, item, act, { limit = 3600 })
+  local done, failure = support.delete(ctx, item, act, { limit = 3600,
+    look = function () return describe(ctx, name) end })
   if not done then return nil, failure end
   return eks.wait_deleted(ctx, item, function () return describe(ctx, name) end,
     { every = 15, limit = 3600 })

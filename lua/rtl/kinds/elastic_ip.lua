@@ -31,7 +31,7 @@ local function delete(ctx, item)
     local done, failure = ctx:aws("ec2"):release_address { AllocationId = item.id }
     if not done and failure.code == "AuthFailure" then failure.code = "InvalidIPAddress.InUse" end
     return done, failure
-  end, { limit = 600 })
+  end, { limit = 600, spec = SPEC })
 end
 
 -- It can be released only once the NAT gateway is gone.

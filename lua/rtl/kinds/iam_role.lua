@@ -263,7 +263,9 @@ local function delete(ctx, item)
   if not done then return ignore_missing(nil, failure) end
   return support.delete(ctx, item, function ()
     return ctx:aws("iam"):delete_role { RoleName = name }
-  end, { blockers = function () return blockers(ctx, name) end })
+  end, { blockers = function () return blockers(ctx, name) end, look = function ()
+    return support.absent_if_missing(ctx:aws("iam"):get_role { RoleName = name })
+  end })
 end
 
 local function find(ctx)

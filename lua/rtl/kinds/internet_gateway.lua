@@ -68,7 +68,7 @@ local function delete(ctx, item)
   end
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_internet_gateway { InternetGatewayId = item.id }
-  end)
+  end, { spec = SPEC })
 end
 
 return kind.define {

@@ -12,7 +12,7 @@ local kind = require "rtl.plan.kind"
 local support = require "rtl.kinds.support"
 
 local SPEC = { op = "describe_launch_templates", items = "LaunchTemplates",
-  id = "LaunchTemplateId" }
+  id = "LaunchTemplateId", ids = "LaunchTemplateIds" }
 
 -- Groups stand on the interfaces: with interface entries, only that form works. No public address
 -- is asked for, which several interfaces forbid.
@@ -170,7 +170,7 @@ end
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_launch_template { LaunchTemplateId = item.id }
-  end)
+  end, { spec = SPEC })
 end
 
 return kind.define {

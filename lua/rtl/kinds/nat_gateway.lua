@@ -60,7 +60,7 @@ end
 local function delete(ctx, item)
   local done, failure = support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_nat_gateway { NatGatewayId = item.id }
-  end)
+  end, { spec = SPEC })
   if not done then return nil, failure end
   return support.wait({ ctx = ctx, res = item, every = 10, limit = 900, what = "deleted" },
     function ()

@@ -5,6 +5,8 @@ local kind = require "rtl.plan.kind"
 local leftover = require "rtl.kinds.leftover"
 local support = require "rtl.kinds.support"
 
+local SPEC = { op = "describe_network_interfaces", ids = "NetworkInterfaceIds" }
+
 local function find_inside(ctx, found)
   local all = {}
   for _, item in ipairs(found) do
@@ -22,7 +24,7 @@ end
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_network_interface { NetworkInterfaceId = item.id }
-  end)
+  end, { spec = SPEC })
 end
 
 return kind.define {

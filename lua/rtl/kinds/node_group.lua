@@ -345,7 +345,7 @@ local function delete_once(ctx, item)
   local cluster = item.outputs.cluster
   local done, failure = support.delete(ctx, item, function ()
     return ctx:aws("eks"):delete_nodegroup { clusterName = cluster, nodegroupName = item.id }
-  end)
+  end, { look = function () return describe(ctx, cluster, item.id) end })
   if not done then return nil, failure end
   return eks.wait_deleted(ctx, item, function ()
     return describe(ctx, cluster, item.id)

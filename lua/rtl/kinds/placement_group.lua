@@ -40,7 +40,7 @@ end
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_placement_group { GroupName = item.id }
-  end)
+  end, { spec = SPEC })
 end
 
 local function find(ctx)

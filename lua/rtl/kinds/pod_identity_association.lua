@@ -50,7 +50,7 @@ local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("eks"):delete_pod_identity_association {
       clusterName = item.outputs.cluster, associationId = item.id }
-  end)
+  end, { look = function () return describe(ctx, item.outputs.cluster, item.id) end })
 end
 
 -- Those in a cluster of ours go with it.

@@ -125,7 +125,9 @@ end
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return groups(ctx):delete_group { Group = item.id }
-  end)
+  end, { look = function ()
+    return support.absent_if_missing(groups(ctx):get_group { Group = item.id })
+  end })
 end
 
 -- Only groups whose name begins as ours do are looked at: no right is needed on others'.

@@ -136,16 +136,32 @@ local function wait(ctx, res, f, live)
   end)
 end
 
+-- Subnet → id of its association, of a table that may be gone.
+local function associations(ctx, id)
+  local item, failure = support.by_id(ctx, SPEC, id)
+  if failure then return nil, failure end
+  return item and live_of(item).associations or {}
+end
+
+local function disassociate(ctx, item, subnet, association)
+  return support.delete(ctx, item, function ()
+    return ctx:aws("ec2"):disassociate_route_table { AssociationId = association }
+  end, { look = function ()
+    local now, failure = associations(ctx, item.id)
+    return now and now[subnet], failure
+  end })
+end
+
 local function delete(ctx, item)
-  local list, failure = support.list(ctx, SPEC, { support.filter("route-table-id", item.id) })
+  local list, failure = associations(ctx, item.id)
   if not list then return nil, failure end
-  for _, association in keys.pairs(list[1] and live_of(list[1]).associations or {}) do
-    local gone, refused = ctx:aws("ec2"):disassociate_route_table { AssociationId = association }
-    if not gone and not support.not_found(refused) then return nil, refused end
+  for subnet, association in keys.pairs(list) do
+    local gone, refused = disassociate(ctx, item, subnet, association)
+    if not gone then return nil, refused end
   end
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_route_table { RouteTableId = item.id }
-  end)
+  end, { spec = SPEC })
 end
 
 local function find(ctx)

@@ -137,7 +137,7 @@ local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("scheduler"):delete_schedule { Name = item.id,
       GroupName = item.outputs.group }
-  end)
+  end, { look = function () return get(ctx, item.outputs.group, item.id) end })
 end
 
 -- All schedules in groups of ours.

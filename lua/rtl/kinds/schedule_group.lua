@@ -58,7 +58,7 @@ local function delete(ctx, item)
   local scheduler = ctx:aws "scheduler"
   local done, failure = support.delete(ctx, item, function ()
     return scheduler:delete_schedule_group { Name = item.id }
-  end)
+  end, { look = function () return look(ctx, item.id) end })
   if not done then return nil, failure end
   if ctx.ledger then ctx.ledger:note "lease" end -- it ends nothing from now on
   return support.wait({ ctx = ctx, res = item, every = 5, limit = 600, what = "deleted" },

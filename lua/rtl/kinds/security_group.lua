@@ -183,13 +183,13 @@ local function rules_naming(group, side, id)
   return rules
 end
 
-local function revoke(ctx, side, group, id)
-  local rules = rules_naming(group, side, id)
+local function revoke(ctx, side, group, item)
+  local rules = rules_naming(group, side, item.id)
   if not rules[1] then return true end
-  local gone, refused = ctx:aws("ec2"):call("revoke_security_group_" .. side,
-    { GroupId = group.GroupId, IpPermissions = rules })
-  if not gone and not errors.not_found(refused) then return nil, refused end
-  return true
+  return support.delete(ctx, item, function ()
+    return ctx:aws("ec2"):call("revoke_security_group_" .. side,
+      { GroupId = group.GroupId, IpPermissions = rules })
+  end, { look = function () return support.by_id(ctx, SPEC, group.GroupId) end })
 end
 
 -- Rules in other groups that name this one block its deletion. Those in groups of ours go; those of
@@ -203,7 +203,7 @@ local function revoke_references(ctx, item)
     if not list then return nil, failure end
     for _, group in ipairs(list) do
       if group.GroupId == item.id or is_of(ctx, group) then
-        local done, refused = revoke(ctx, side, group, item.id)
+        local done, refused = revoke(ctx, side, group, item)
         if not done then return nil, refused end
       else
         strangers[#strangers + 1] = ("%s rule of %s (%s)"):format(side, group.GroupId,
@@ -221,7 +221,7 @@ local function delete(ctx, item)
   if not done then return nil, failure end
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_security_group { GroupId = item.id }
-  end, { clear = function () leftover.clear(ctx, "group-id", item.id) end,
+  end, { spec = SPEC, clear = function () leftover.clear(ctx, "group-id", item.id) end,
     blockers = function () return leftover.blockers(ctx, "group-id", item.id) end })
 end
 

@@ -64,7 +64,7 @@ end
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_subnet { SubnetId = item.id }
-  end, { clear = function () leftover.clear(ctx, "subnet-id", item.id) end,
+  end, { spec = SPEC, clear = function () leftover.clear(ctx, "subnet-id", item.id) end,
     blockers = function () return leftover.blockers(ctx, "subnet-id", item.id) end })
 end
 

@@ -218,10 +218,28 @@ local function passing(failure)
   return errors.in_use(failure) or errors.not_found(failure)
 end
 
+-- What is to be deleted as its service shows it: a table, nil when there is none, or nil, err.
+local function look(ctx, item, options)
+  if options.look then return options.look() end
+  local live, failure = M.by_id(ctx, options.spec, item.id)
+  if live and options.spec.gone and options.spec.gone(live) then return nil end
+  return live, failure
+end
+
+-- The error of a delete. Where a right depends on tags, IAM refuses it on what is not there, since
+-- that has none any more: the thing is asked for, and such a refusal says "not found".
+local function unmask(ctx, item, refused, options)
+  if not errors.denied(refused) or not (options.look or options.spec) then return refused end
+  local live, failure = look(ctx, item, options)
+  if live or failure then return refused end
+  return err.wrap(refused, { code = "NotFound", doing = item.key, message = "is not there" })
+end
+
 -- One try of a delete. "Not found" is a failure only where it may pass.
 local function try_delete(ctx, item, act, options)
   local answer, refused = act()
   if answer then return answer end
+  refused = unmask(ctx, item, refused, options)
   if errors.not_found(refused) and not too_young(ctx, item) then return true end
   if options.clear and errors.in_use(refused) then options.clear() end
   return nil, refused
@@ -230,7 +248,8 @@ end
 --- A delete: what is not there is deleted, unless it was made within the last minute: then it may
 -- not be found yet, and is looked for again. What is in use is tried again for `limit` seconds
 -- (900). `act()` makes the call. options: limit; clear(), which takes away what was left behind in
--- it before the next try; blockers(), which names what stands in the way.
+-- it before the next try; blockers(), which names what stands in the way; spec (as look_up's) or
+-- look() → live | nil | nil, err, by which a refusal for lack of rights is told from "not found".
 function M.delete(ctx, item, act, options)
   options = options or {}
   local limit = item.hurry and 30 or options.limit or 900

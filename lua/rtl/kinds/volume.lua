@@ -5,6 +5,8 @@ local kind = require "rtl.plan.kind"
 local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
+local SPEC = { op = "describe_volumes", ids = "VolumeIds" }
+
 local function find_inside(ctx, found)
   local all, seen = {}, {}
   for _, item in ipairs(found) do
@@ -26,7 +28,7 @@ end
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_volume { VolumeId = item.id }
-  end)
+  end, { spec = SPEC })
 end
 
 return kind.define {

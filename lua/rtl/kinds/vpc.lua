@@ -95,7 +95,7 @@ end
 local function delete(ctx, item)
   return support.delete(ctx, item, function ()
     return ctx:aws("ec2"):delete_vpc { VpcId = item.id }
-  end, { blockers = function () return blockers(ctx, item.id) end })
+  end, { spec = SPEC, blockers = function () return blockers(ctx, item.id) end })
 end
 
 return kind.define {

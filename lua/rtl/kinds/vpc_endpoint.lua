@@ -79,7 +79,9 @@ local function delete_call(ctx, id)
 end
 
 local function delete(ctx, item)
-  local done, failure = support.delete(ctx, item, function () return delete_call(ctx, item.id) end)
+  local done, failure = support.delete(ctx, item, function ()
+    return delete_call(ctx, item.id)
+  end, { spec = SPEC })
   if not done then return nil, failure end
   return support.wait({ ctx = ctx, res = item, every = 3, limit = 300, what = "deleted" },
     function ()

@@ -15,7 +15,7 @@ M.rows = {
   { "prices outside us-east-1", "one rounded factor for all of a region" },
   { "how often trouble strikes; when a quota is granted", "made up" },
   { "rate limits of services other than EC2", "not published; EC2's stand in" },
-  { "policies' conditions on what is not there", "not known; taken as fulfilled" },
+  { "EC2's rights on what is gone", "not known; as EKS and IAM, which refuse" },
   { "which reservations a resource group takes", "not known; active ones" },
   { "GPU and EFA plugins on a node", "their sources; no device was there" },
   { "NCCL over EFA: log lines and counters", "public logs and driver sources" },

@@ -116,7 +116,7 @@ local function existing(call, op, params, kind, how)
     local n = #parts
     parts[n + 1] = params
     local found = things.of[kind](call, table.unpack(parts, 1, n + 1))
-    checks[#checks + 1] = { action = op.permission, arn = found.arn, absent = found.absent,
+    checks[#checks + 1] = { action = op.permission, arn = found.arn,
       keys = add_tags(own_keys(op, params, found), "resourcetag", found.tags) }
   end
   return checks
@@ -136,11 +136,7 @@ end
 -- The tags of a request that is about what was found already.
 local function with_request_tags(checks, op, params)
   local tags = request_tags(op, params)
-  for _, check in ipairs(checks) do
-    add_tags(check.keys, "requesttag", tags)
-    -- What is made has no tags yet that could be asked for, but then it is not missing either.
-    check.absent = nil
-  end
+  for _, check in ipairs(checks) do add_tags(check.keys, "requesttag", tags) end
 end
 
 local function checks_of(call, op, text, params)

@@ -98,8 +98,6 @@ end
 local function applies(statement, request)
   if not action_matches(statement, request.action) then return false end
   if not any_matches(request.arn, statement.Resource) then return false end
-  -- The tags of what is not there can't be known: it is the service that says so, not IAM.
-  if request.absent then return true end
   return conditions_hold(statement, request.keys)
 end
 

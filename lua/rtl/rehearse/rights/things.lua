@@ -37,14 +37,17 @@ function M.arn(call, service, rest)
   return ("arn:aws:%s:%s:%s:%s"):format(service, call.region.name, call.account, rest)
 end
 
-local function thing(arn, item, tags)
-  return { arn = arn, tags = M.tag_map(tags), absent = item == nil }
+-- What is not there has no tags: a right that depends on them is none, and the service refuses the
+-- call before it looks whether there is such a thing (EKS: aws/eks-hybrid#450; IAM:
+-- keikoproj/iam-manager#31; of EC2 it is not known).
+local function thing(arn, tags)
+  return { arn = arn, tags = M.tag_map(tags) }
 end
 
 local function ec2(kind)
   return function (call, id)
     local item = call.region[EC2[kind]]:get(id)
-    return thing(M.arn(call, "ec2", kind .. "/" .. id), item, item and (item.Tags or item.TagSet))
+    return thing(M.arn(call, "ec2", kind .. "/" .. id), item and (item.Tags or item.TagSet))
   end
 end
 
@@ -55,7 +58,7 @@ local function of_cluster(kind, shelf, arn_member)
     local item = cluster and cluster[shelf]:get(key)
     local arn = item and item[arn_member]
       or M.arn(call, "eks", ("%s/%s/%s/*"):format(kind, name, tostring(key):match("[^/]+$")))
-    return thing(arn, item, item and item.tags)
+    return thing(arn, item and item.tags)
   end
 end
 
@@ -63,7 +66,7 @@ local function role(call, name, p)
   local item = call.aws.iam.roles:get(name)
   local arn = item and item.Arn
     or ("arn:aws:iam::%s:role%s%s"):format(call.account, p.Path or "/", name)
-  local found = thing(arn, item, item and item.Tags)
+  local found = thing(arn, item and item.Tags)
   found.boundary = item and item.PermissionsBoundary
     and item.PermissionsBoundary.PermissionsBoundaryArn
   return found
@@ -71,39 +74,39 @@ end
 
 local function parameter(call, name)
   local item = call.region.parameters:get(name)
-  return thing(M.arn(call, "ssm", "parameter/" .. name:gsub("^/", "")), item, item and item.Tags)
+  return thing(M.arn(call, "ssm", "parameter/" .. name:gsub("^/", "")), item and item.Tags)
 end
 
 -- Names, or ARNs as they are.
 local function named(service, kind, shelf, separator)
   return function (call, name)
-    if name:find "^arn:" then return thing(name, name, {}) end
+    if name:find "^arn:" then return thing(name) end
     local item = shelf and call.region[shelf]:get(name)
-    return thing(M.arn(call, service, kind .. (separator or "/") .. name), item or not shelf,
+    return thing(M.arn(call, service, kind .. (separator or "/") .. name),
       item and (item.tags or item.Tags))
   end
 end
 
 local function global(kind)
   return function (call, name)
-    if name:find "^arn:" then return thing(name, name, {}) end
-    return thing(("arn:aws:iam::%s:%s/%s"):format(call.account, kind, name), name, {})
+    if name:find "^arn:" then return thing(name) end
+    return thing(("arn:aws:iam::%s:%s/%s"):format(call.account, kind, name))
   end
 end
 
 -- What is named by an id or an ARN of any type.
 local function any(call, id)
-  if id:find "^arn:" then return thing(id, id, {}) end
+  if id:find "^arn:" then return thing(id) end
   local kind = PREFIXES[id:match "^(%l+)%-" or ""]
-  return kind and ec2(kind)(call, id) or thing(M.arn(call, "ec2", "*/" .. id), nil)
+  return kind and ec2(kind)(call, id) or thing(M.arn(call, "ec2", "*/" .. id))
 end
 
---- Type → function (call, parts…, params) that gives { arn, tags (map), absent, boundary }.
+--- Type → function (call, parts…, params) that gives { arn, tags (map), boundary }.
 M.of = {
   any = any,
   cluster = function (call, name)
     local item = call.region.clusters:get(name)
-    return thing(M.arn(call, "eks", "cluster/" .. name), item, item and item.tags)
+    return thing(M.arn(call, "eks", "cluster/" .. name), item and item.tags)
   end,
   nodegroup = of_cluster("nodegroup", "nodegroups", "nodegroupArn"),
   addon = of_cluster("addon", "addons", "addonArn"),
@@ -114,18 +117,17 @@ M.of = {
   policy = global "policy",
   ["instance-profile"] = global "instance-profile",
   parameter = parameter,
-  bucket = function (_, name) return thing("arn:aws:s3:::" .. name, name) end,
+  bucket = function (_, name) return thing("arn:aws:s3:::" .. name) end,
   object = function (_, bucket, key)
-    return thing(("arn:aws:s3:::%s/%s"):format(bucket, key), key)
+    return thing(("arn:aws:s3:::%s/%s"):format(bucket, key))
   end,
   ["log-group"] = named("logs", "log-group", nil, ":"),
   schedule = function (call, group, name)
-    return thing(M.arn(call, "scheduler", ("schedule/%s/%s"):format(group or "default", name)),
-      name)
+    return thing(M.arn(call, "scheduler", ("schedule/%s/%s"):format(group or "default", name)))
   end,
   ["schedule-group"] = named("scheduler", "schedule-group", "schedule_groups"),
   quota = function (call, service, code)
-    return thing(M.arn(call, "servicequotas", service .. "/" .. code), code)
+    return thing(M.arn(call, "servicequotas", service .. "/" .. code))
   end,
   group = named("resource-groups", "group", "resource_groups"),
 }
