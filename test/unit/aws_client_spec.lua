@@ -588,6 +588,22 @@ describe("an AWS client", function ()
     assert.equal("http://127.0.0.1:4566/path/clusters", fake.requests[1].url)
   end)
 
+  -- As botocore does: what has no path of its own keeps that of the endpoint, as it is.
+  it("keeps the path of an endpoint", function ()
+    for given, url in pairs {
+      ["http://127.0.0.1:1"] = "http://127.0.0.1:1/",
+      ["http://127.0.0.1:1/"] = "http://127.0.0.1:1/",
+      ["http://127.0.0.1:1/a"] = "http://127.0.0.1:1/a",
+      ["http://127.0.0.1:1/a/"] = "http://127.0.0.1:1/a/",
+    } do
+      fake.requests, fake.answers = {}, { VPCS, { body = '{"clusters":[]}' } }
+      assert(client("ec2", { endpoint = given }):describe_vpcs {})
+      assert(client("eks", { endpoint = given }):list_clusters {})
+      assert.equal(url, fake.requests[1].url)
+      assert.equal(url:gsub("/$", "") .. "/clusters", fake.requests[2].url)
+    end
+  end)
+
   it("makes the EKS token that the authenticator's vector has", function ()
     local session = assert(aws.session { region = "us-east-1", credentials = fake_aws.KEYS })
     local token, expires = aws.eks_token(session, "demo")

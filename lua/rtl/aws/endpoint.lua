@@ -39,11 +39,6 @@ function M.partition(region)
   return partition(region).id
 end
 
---- The DNS suffix of a region's partition: "amazonaws.com", …
-function M.suffix(region)
-  return partition(region).suffix
-end
-
 -- "Service Quotas" → "SERVICE_QUOTAS"
 local function variable_of(svc)
   return (svc.id:upper():gsub("[ -]", "_"))
@@ -130,11 +125,15 @@ local function own_endpoint(svc, given, signing, variant)
       hint = "unset AWS_USE_FIPS_ENDPOINT (use_fips_endpoint), or AWS_ENDPOINT_URL",
     }
   end
-  return { url = given:gsub("/+$", ""), region = signing, own = true, kind = "plain" }
+  return {
+    url = given:gsub("/+$", ""), root = rest == "" and given .. "/" or given, region = signing,
+    own = true, kind = "plain",
+  }
 end
 
---- Where a service is: {url = "https://host", region = signing region, kind = "plain|dual|fips|
--- fips_dual", own = true when the user set it}, or nil and RTL-AWS-002, -008 or -010. `variant` is
+--- Where a service is: {url = "https://host", root = the URL of a request without a path of its own
+-- ("https://host/"), region = signing region, kind = "plain|dual|fips|fips_dual", own = true when
+-- the user set it}, or nil and RTL-AWS-002, -008 or -010. `variant` is
 -- nil or {fips = bool, dual = bool}. An endpoint of the user's own is taken as it is, except that
 -- nobody can say of it that it is a FIPS endpoint.
 function M.resolve(svc, region, given, variant)
@@ -149,10 +148,10 @@ function M.resolve(svc, region, given, variant)
   if given then return own_endpoint(svc, given, signing, variant) end
   local form = form_of(svc, part, kind)
   if not form then return absent(svc, region, kind) end
-  local host = filled(form, {
+  local url = "https://" .. filled(form, {
     service = svc.endpoint, region = signing, suffix = part.suffix, dual = part.dual,
   })
-  return { url = "https://" .. host, region = signing, kind = kind }
+  return { url = url, root = url .. "/", region = signing, kind = kind }
 end
 
 --- What a person may look at when the host of an endpoint has no address.
@@ -167,12 +166,14 @@ end
 --- The URL of a request: S3's bucket goes into the host where its name allows it.
 function M.url(endpoint, request, bucket)
   local base, path = endpoint.url, request.path
+  local query = request.query and "?" .. request.query or ""
+  if path == "/" then return endpoint.root .. query end
   if bucket and not endpoint.own and is_host_label(bucket) then
     base = base:gsub("^https://", "https://" .. bucket .. ".")
     path = path:sub(#bucket + 2)
     if path == "" then path = "/" end
   end
-  return base .. path .. (request.query and "?" .. request.query or "")
+  return base .. path .. query
 end
 
 return M
