@@ -4,6 +4,7 @@
 local aws = require "rtl.aws"
 local clock = require "rtl.clock"
 local crypto = require "rtl.native.crypto"
+local fake_aws = require "test.support.fake_aws"
 local json = require "rtl.native.json"
 local peer = require "test.support.peer"
 local process = require "rtl.process"
@@ -153,13 +154,17 @@ describe("the token for an EKS cluster", function ()
     refused("unexpected hostname", token_of(ROLE, "us-gov-west-1", "demo"))
   end)
 
-  -- What `aws eks get-token` says, with the date in its token.
-  local function from_cli(keys, region, cluster)
-    local done = assert(process.run { timeout = 120, env = {
+  -- What `aws eks get-token` says in an environment, with the date in its token.
+  local function from_cli(keys, region, cluster, variables)
+    local env = {
       PATH = process.getenv "PATH", HOME = "/nonexistent", AWS_ACCESS_KEY_ID = keys.access_key_id,
       AWS_SECRET_ACCESS_KEY = keys.secret_access_key, AWS_SESSION_TOKEN = keys.session_token,
-    }, argv = { python.path():gsub("python$", "aws"), "eks", "get-token", "--cluster-name", cluster,
-      "--region", region } })
+    }
+    for name, text in pairs(variables or {}) do env[name] = text end
+    local done = assert(process.run { timeout = 120, env = env, argv = {
+      python.path():gsub("python$", "aws"), "eks", "get-token", "--cluster-name", cluster,
+      "--region", region,
+    } })
     assert(done.status == 0, done.stderr)
     local status = json.decode(done.stdout).status
     local date = url_of(status.token):match "X%-Amz%-Date=(%w+)"
@@ -186,4 +191,38 @@ describe("the token for an EKS cluster", function ()
       assert.equal(clock.parse_iso(theirs.expirationTimestamp), expires - 60)
     end)
   end
+
+  -- Our token in an environment.
+  local function ours_in(variables)
+    local undo = fake_aws.environment(variables)
+    local token = token_of(ROLE, "us-east-2", "demo")
+    undo()
+    return token
+  end
+
+  local function host_of(token)
+    return url_of(token):match "^https?://([^/?]*)"
+  end
+
+  it("is for the FIPS endpoint where one is wanted, as that of the CLI is", function ()
+    local fips = { AWS_USE_FIPS_ENDPOINT = "true" }
+    local token = ours_in(fips)
+    assert.equal(host_of(from_cli(ROLE, "us-east-2", "demo", fips).token), host_of(token))
+    assert.equal("sts-fips.us-east-2.amazonaws.com", host_of(token))
+    assert.equal(WHO.ASIAROLE.arn, verified(token).ARN)
+  end)
+
+  it("is taken where STS is asked at an endpoint that clusters refuse, and that of the CLI is not",
+    function ()
+      for host, variables in pairs {
+        ["sts.us-east-2.api.aws"] = { AWS_USE_DUALSTACK_ENDPOINT = "true" },
+        ["vpce-1.sts.us-east-2.vpce.amazonaws.com"] = {
+          AWS_ENDPOINT_URL_STS = "https://vpce-1.sts.us-east-2.vpce.amazonaws.com" },
+      } do
+        local theirs = from_cli(ROLE, "us-east-2", "demo", variables).token
+        assert.equal(host, host_of(theirs))
+        refused("unexpected hostname", theirs)
+        assert.equal(WHO.ASIAROLE.arn, verified(ours_in(variables)).ARN)
+      end
+    end)
 end)

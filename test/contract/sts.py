@@ -38,6 +38,7 @@ class Sts(http.server.BaseHTTPRequestHandler):
             problems.append("not signed for sts")
         if self.headers["host"] not in (
             f"sts.{signed[1]}.amazonaws.com",
+            f"sts-fips.{signed[1]}.amazonaws.com",
             f"sts.{signed[1]}.amazonaws.com.cn",
         ):
             problems.append("signed for another region than that of the host")

@@ -280,15 +280,20 @@ end
 local TOKEN_SECONDS, TOKEN_LONGEST = 900, 4096
 
 --- eks_token(session, cluster_name) → secret "k8s-aws-v1.…", expiry (unix seconds) | nil, err
--- A presigned GetCallerIdentity that names the cluster; nothing is sent.
+-- A presigned GetCallerIdentity that names the cluster, which sends it; nothing is sent here. The
+-- cluster knows the plain and the FIPS endpoint of its region. A dual-stack one, or one of the
+-- user's own, it refuses: those are for this machine's calls only (`aws eks get-token` signs for
+-- them, too, and such tokens are worth nothing).
 function M.eks_token(of, cluster_name)
   local creds, failure = of.credentials:get()
   if not creds then return nil, failure end
+  local place, nowhere = endpoint.resolve(model.service "sts", of.region, nil,
+    { fips = of.configured.fips })
+  if not place then return nil, nowhere end
   local now = clock.utc()
-  local host = ("sts.%s.%s"):format(of.region, endpoint.suffix(of.region))
   local url = crypto.sigv4.presign {
-    method = "GET", url = "https://" .. host .. "/?Action=GetCallerIdentity&Version=2011-06-15",
-    headers = { ["x-k8s-aws-id"] = cluster_name }, region = of.region, service = "sts",
+    method = "GET", url = place.root .. "?Action=GetCallerIdentity&Version=2011-06-15",
+    headers = { ["x-k8s-aws-id"] = cluster_name }, region = place.region, service = "sts",
     time = clock.amz(now), expires = 60, access_key_id = creds.access_key_id,
     secret_access_key = creds.secret_access_key, session_token = creds.session_token,
   }
