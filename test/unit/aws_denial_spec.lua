@@ -2,6 +2,7 @@
 
 local denial = require "rtl.aws.denial"
 local err = require "rtl.err"
+local errors = require "rtl.aws.errors"
 local json = require "rtl.native.json"
 
 local WHO = "User: arn:aws:sts::111122223333:assumed-role/dev/me is not authorized to perform: "
@@ -52,8 +53,9 @@ describe("a refusal for lack of rights", function ()
 
   it("is told from refusals of another sort", function ()
     for _, code in ipairs { "InvalidClientTokenId", "ExpiredToken", "OptInRequired",
-      "InvalidRequestException" } do
-      assert.is_false(denial.is(err.new { code = code, message = "no" }))
+      "InvalidRequestException", "AuthFailure" } do
+      local e = errors.classify(err.new { code = code, message = "no", status = 403 })
+      assert.is_false(denial.is(e) or errors.denied(e) or e.retryable, code)
     end
   end)
 

@@ -2,14 +2,10 @@
 -- what can be done about it. Services say it as text, EC2 sometimes encoded, or not at all.
 
 local err = require "rtl.err"
+local errors = require "rtl.aws.errors"
 local json = require "rtl.native.json"
 
 local M = {}
-
-local CODES = {
-  UnauthorizedOperation = true, AccessDenied = true, AccessDeniedException = true,
-  Forbidden = true, ForbiddenException = true, NotAuthorized = true,
-}
 
 local ENCODED = "%.?%s*Encoded authorization failure message: ([%w_%-=]+)"
 
@@ -18,7 +14,7 @@ local LAUNCH = "not authorized to launch instances with this launch template"
 
 --- Whether an error says that the caller may not do this.
 function M.is(e)
-  return err.is(e) and (CODES[e.code] or e.message:find(ENCODED) ~= nil
+  return err.is(e) and (errors.denied(e) or e.message:find(ENCODED) ~= nil
     or e.message:find(LAUNCH, 1, true) ~= nil)
 end
 

@@ -61,9 +61,13 @@ local THROTTLED = set [[
   TransactionInProgressException TooManyUpdates DependencyThrottle]]
 
 local DENIED = set [[
-  AuthFailure UnauthorizedOperation AccessDenied AccessDeniedException InvalidClientTokenId
-  UnrecognizedClientException OptInRequired ForbiddenException Forbidden NotAuthorized
-  AuthFailure.ServiceLinkedRoleCreationNotPermitted InvalidAccessKeyId]]
+  UnauthorizedOperation AccessDenied AccessDeniedException ForbiddenException Forbidden
+  NotAuthorized]]
+
+-- The keys, not the caller's rights: they are not known, not good here, or not good for this.
+local NOT_TAKEN = set [[
+  AuthFailure InvalidClientTokenId UnrecognizedClientException OptInRequired InvalidAccessKeyId
+  AuthFailure.ServiceLinkedRoleCreationNotPermitted]]
 
 local EXPIRED = set "ExpiredToken ExpiredTokenException RequestExpired"
 
@@ -116,7 +120,7 @@ end
 
 --- Whether the service asks for a slower pace.
 M.throttled = has(THROTTLED)
---- Whether the caller may not do this.
+--- Whether the caller lacks the right to do this (rtl.aws.denial finds out which).
 M.denied = has(DENIED)
 --- Whether the credentials have expired.
 M.expired = has(EXPIRED)
@@ -140,7 +144,9 @@ end
 function M.classify(e)
   e.throttled = THROTTLED[e.code] or e.status == 429
   e.retryable = e.throttled or TRANSIENT[e.code] or STATUS[e.status] or false
-  if NO_CAPACITY[e.code] or QUOTA[e.code] or DENIED[e.code] then e.retryable = false end
+  if NO_CAPACITY[e.code] or QUOTA[e.code] or DENIED[e.code] or NOT_TAKEN[e.code] then
+    e.retryable = false
+  end
   return e
 end
 
