@@ -229,9 +229,13 @@ describe("capacity", function ()
       local block = assert(ec2:purchase_capacity_block { InstancePlatform = "Linux/UNIX",
         CapacityBlockOfferingId = offer.CapacityBlockOfferingId }).CapacityReservation
       settings.reservation = block.CapacityReservationId
-      local none, failure = played.run(DEPLOY, false, { yes = true, to = "cluster" }, settings)
-      assert.is_nil(none)
-      assert.matches("is scheduled, from 2026-12-02T11:30:00Z", failure.message, 1, true)
+      for _, state_text in ipairs { "payment-pending", "scheduled" } do
+        local none, failure = played.run(DEPLOY, false, { yes = true, to = "cluster" }, settings)
+        assert.is_nil(none)
+        assert.matches(("is %s, from 2026-12-02T11:30:00Z"):format(state_text), failure.message, 1,
+          true)
+        world:advance(world.now_us + 600 * 1000000)
+      end
       world:advance(world.now_us + math.ceil(offer.StartDate - clock.utc() + 60) * 1000000)
       assert.equal("done", (played.run(DEPLOY, false, { yes = true, to = "cluster" }, settings)))
       local region = world.aws.regions["us-east-2"]
@@ -247,6 +251,25 @@ describe("capacity", function ()
       assert.equal("done", (played.run(TEARDOWN, false, { yes = true }, settings)))
       assert.equal("active", ec2:all("describe_capacity_reservations", {
         CapacityReservationIds = { block.CapacityReservationId } })[1].State)
+    end)
+    leave()
+    if not ok then error(message, 0) end
+  end)
+
+  it("says of a Capacity Block that was not paid in time that it is none", function ()
+    local world, leave = played.enter("unpaid-block", state)
+    local ok, message = pcall(function ()
+      local ec2 = assert(require("rtl.aws").session { region = "us-east-2" }):client "ec2"
+      local offer = ec2:all("describe_capacity_block_offerings", { InstanceType = "p5.48xlarge",
+        InstanceCount = 2, CapacityDurationHours = 24 })[1]
+      local block = assert(ec2:purchase_capacity_block { InstancePlatform = "Linux/UNIX",
+        CapacityBlockOfferingId = offer.CapacityBlockOfferingId }).CapacityReservation
+      world:advance(world.now_us + 43201 * 1000000)
+      local none, failure = played.run(DEPLOY, false, { plan = true }, { gpu_type = "p5.48xlarge",
+        gpu_count = "2", reservation = block.CapacityReservationId })
+      assert.is_nil(none)
+      assert.equal("RTL-CAP-005", failure.code)
+      assert.matches("is payment-failed", failure.message, 1, true)
     end)
     leave()
     if not ok then error(message, 0) end

@@ -115,7 +115,7 @@ case("holds capacity, and groups to place it in", function (t)
   if not t.with.lax then
     local block = t.ask("ec2", "purchase_capacity_block", { InstancePlatform = "Linux/UNIX",
       CapacityBlockOfferingId = offers[1].CapacityBlockOfferingId }).CapacityReservation
-    assert.same({ "scheduled", "capacity-block", 2 }, { block.State, block.ReservationType,
+    assert.same({ "payment-pending", "capacity-block", 2 }, { block.State, block.ReservationType,
       block.TotalInstanceCount })
   end
 end)

@@ -172,6 +172,9 @@ describe("capacity", function ()
       assert.matches(text, problem(row).message)
       row[field] = nil
     end
+    row.StartDate, row.State = 1, "payment-failed"
+    assert.matches("is payment%-failed$", problem(row).message)
+    row.StartDate, row.State = nil, nil
     row.InstanceType = "g6.24xlarge"
     assert.matches("is for g6.24xlarge", problem(row).message)
     row.CapacityReservationId = "cr-2"

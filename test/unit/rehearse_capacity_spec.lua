@@ -126,6 +126,32 @@ describe("the world's capacity", function ()
     assert.is_nil(code) -- On-Demand: a replacement still starts
   end)
 
+  it("heeds what a launch prefers: open reservations, none, or nothing else", function ()
+    local function with(preference, t)
+      local data = target(t)
+      data.CapacityReservationSpecification.CapacityReservationPreference = preference
+      return launch(data)
+    end
+    local full = { nil, "ReservationCapacityExceeded" }
+    assert.same(full, { (with "capacity-reservations-only"), (select(2,
+      with "capacity-reservations-only")) })
+    assert.same({}, { with "open" })
+    local open = assert(hold("use2-az2", 1, { InstanceMatchCriteria = "open" }))
+    assert.equal(open.CapacityReservationId, launch {}.CapacityReservationId)
+    assert.equal(open.CapacityReservationId, with "open".CapacityReservationId)
+    assert.equal(open.CapacityReservationId,
+      with "capacity-reservations-only".CapacityReservationId)
+    assert.same({}, { with "none" })
+    local group = assert(groups:create_group { Name = "gpu",
+      Configuration = { { Type = POOL }, GENERIC } }).Group
+    local into = { CapacityReservationResourceGroupArn = group.GroupArn }
+    assert.equal("ReservationCapacityExceeded",
+      select(2, with("capacity-reservations-only", into)))
+    for _, preference in ipairs { "open", "none" } do
+      assert.equal("InvalidParameterCombination", select(2, with(preference, into)))
+    end
+  end)
+
   it("gives a reservation in a placement group to launches into that group only", function ()
     local near = assert(ec2:create_placement_group { GroupName = "near", Strategy = "cluster" })
     local held = assert(hold("use2-az2", 1, { PlacementGroupArn = near.PlacementGroup.GroupArn }))
@@ -146,6 +172,8 @@ describe("the world's capacity", function ()
     assert.equal("ReservationCapacityExceeded", select(2, launch(data)))
     data.InstanceMarketOptions = { MarketType = "capacity-block" }
     assert.equal(held.CapacityReservationId, launch(data).CapacityReservationId)
+    data.CapacityReservationSpecification = nil -- a block is never taken by chance
+    assert.equal("ReservationCapacityExceeded", select(2, launch(data)))
     local _, failure = ec2:cancel_capacity_reservation {
       CapacityReservationId = held.CapacityReservationId }
     assert.equal("InvalidRequest", failure.code)
@@ -212,6 +240,8 @@ describe("the world's capacity", function ()
       local one = reservation(id)
       return { one.State, one.AvailableInstanceCount }
     end
+    assert.same({ "payment-pending", 0 }, free_and_state())
+    later(600)
     assert.same({ "scheduled", 0 }, free_and_state())
     later(offer.StartDate - clock.utc() + 1)
     assert.same({ "active", 2 }, free_and_state())

@@ -22,7 +22,7 @@ describe("weather", function ()
         seen[name], total = true, total + 1
       end
     end
-    assert.same(weather.names(), names_of(seen))
+    for name, row in pairs(kinds) do assert.equal(row.weight ~= 0, seen[name] == true, name) end
     assert.is_true(total > 400 and total < 2000, total)
   end)
 

@@ -12,8 +12,8 @@ local kind = require "rtl.plan.kind"
 local pricing = require "rtl.kinds.pricing"
 local support = require "rtl.kinds.support"
 
-local OVER = { cancelled = true, expired = true, failed = true, unsupported = true,
-  ["payment-failed"] = true }
+local OVER = { cancelling = true, cancelled = true, expired = true, failed = true,
+  unsupported = true, ["payment-failed"] = true }
 
 local SPEC = { op = "describe_capacity_reservations", items = "CapacityReservations",
   id = "CapacityReservationId", ids = "CapacityReservationIds", -- the API has no filter of ids

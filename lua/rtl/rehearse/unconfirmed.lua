@@ -11,7 +11,7 @@ M.rows = {
   { "texts of AWS' refusals", "botocore's models and Terraform's matchers" },
   { "capacity failures as scaling activities", "public reports" },
   { "how many GPU machines a zone has", "made up: an offer is no machine" },
-  { "Capacity Blocks on offer: days, prices", "made up" },
+  { "Capacity Blocks on offer: days, prices, how fast they are paid", "made up" },
   { "prices outside us-east-1", "one rounded factor for all of a region" },
   { "how often trouble strikes; when a quota is granted", "made up" },
   { "rate limits of services other than EC2", "not published; EC2's stand in" },

@@ -43,7 +43,9 @@ local function type_in(ec2, name)
   return list and list[1] or false
 end
 
-local function reservations_in(ec2)
+-- Those that hold something or will; with one that was given also what has ended, to say how.
+local function reservations_in(ec2, spec)
+  if spec.reservation then return ec2:all("describe_capacity_reservations", {}) end
   return ec2:all("describe_capacity_reservations", { Filters = array { support.filter("state",
     "active", "pending", "scheduled", "payment-pending", "assessing", "delayed") } })
 end
@@ -112,7 +114,7 @@ local function read(ctx, spec, region)
     zones = function () return zones_in(ec2) end,
     offered = function () return offered_in(ec2, spec.instance) end,
     info = function () return type_in(ec2, spec.instance) end,
-    reservations = function () return reservations_in(ec2) end,
+    reservations = function () return reservations_in(ec2, spec) end,
     running = function () return running_in(ec2) end,
     blocks = function () return blocks_in(ec2, spec) end,
     price = function ()
@@ -179,8 +181,8 @@ local LINUX = "Linux/UNIX"
 local function unfit(spec, one, free)
   if one.InstanceType ~= spec.instance then return "is for " .. one.InstanceType end
   if one.State and one.State ~= "active" then
-    local from = one.StartDate and ", from " .. clock.iso(one.StartDate) or ""
-    return ("is %s%s"):format(one.State, from)
+    local begins = (one.StartDate or 0) > clock.utc()
+    return ("is %s%s"):format(one.State, begins and ", from " .. clock.iso(one.StartDate) or "")
   end
   if (one.InstancePlatform or LINUX) ~= LINUX then return "is for " .. one.InstancePlatform end
   if (one.Tenancy or "default") ~= "default" then return "has the tenancy " .. one.Tenancy end

@@ -2,7 +2,7 @@
 --
 -- title    what happens, for people
 -- source   where it is documented or was seen; without one it stands among what is unconfirmed
--- weight   how often it is in a mixed sky (1 is usual)
+-- weight   how often it is in a mixed sky (1 is usual; 0: never, since no ordinary life meets it)
 -- spells   it blows in spells: { count, shortest, longest } seconds
 -- between  { low, high }: seconds between which spells begin (0 and 3000)
 -- chance   of each call in a spell to be hit
@@ -115,6 +115,10 @@ return {
     title = "others start GPU instances in the middle and use the quota up; after a while they go",
     source = EC2_ERRORS .. ": VcpuLimitExceeded", at = { 30, 800 },
     pick = { seconds = { 600, 3000 } },
+  },
+  ["unpaid-block"] = {
+    title = "the payment of a Capacity Block is not processed: it is released after twelve hours",
+    source = BOTOCORE .. "ec2: CapacityReservation.State", weight = 0,
   },
   ["vpc-quota"] = {
     title = "others have all the VPCs that a region may hold",

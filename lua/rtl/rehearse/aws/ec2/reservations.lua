@@ -188,10 +188,19 @@ local function end_block(call, item)
   end
 end
 
--- Scheduled until it begins, active until it ends; what runs in it is stopped a bit before.
+local PAYMENT = 12 * 3600 -- seconds after which a block that is not paid is released
+
+-- Payment-pending until it is paid, scheduled until it begins, active until it ends; what runs in
+-- it is stopped a bit before. One that is not paid in time is payment-failed.
 local function plan_block(call, item)
   local world = call.world
   local function at(time, happen) world:after(math.max(0, time - world:now()), happen) end
+  if world:strikes "unpaid-block" then
+    return world:after(PAYMENT, function () finish(call, item, "payment-failed") end)
+  end
+  world:after(world:spread(60, 600, "payment", item.CapacityReservationId), function ()
+    item.State = "scheduled"
+  end)
   at(item.StartDate, function ()
     item.State, item.AvailableInstanceCount = "active", item.TotalInstanceCount
   end)
@@ -212,8 +221,8 @@ function ops.purchase_capacity_block(call, p)
     InstancePlatform = p.InstancePlatform, InstanceCount = one.InstanceCount,
     EndDate = one.EndDate, InstanceMatchCriteria = "targeted",
     TagSpecifications = p.TagSpecifications }, zone)
-  item.ReservationType, item.State, item.StartDate = "capacity-block", "scheduled", one.StartDate
-  item.AvailableInstanceCount = 0
+  item.ReservationType, item.State = "capacity-block", "payment-pending"
+  item.StartDate, item.AvailableInstanceCount = one.StartDate, 0
   plan_block(call, item)
   return { CapacityReservation = item, CapacityBlocks = array {} }
 end
@@ -234,33 +243,59 @@ local function same_placement(call, data, item)
   return item.PlacementGroupArn == (group and group.GroupArn or nil)
 end
 
-local function fits(call, launch, item)
+local function wants_block(launch)
   local market = launch.data.InstanceMarketOptions
-  local wants_block = market ~= nil and market.MarketType == "capacity-block"
+  return market ~= nil and market.MarketType == "capacity-block"
+end
+
+local function fits(call, launch, item)
   return item.State == "active" and item.InstanceType == launch.kind.name
     and item.AvailabilityZone == launch.zone_name and item.AvailableInstanceCount > 0
-    and (item.ReservationType == "capacity-block") == wants_block
+    and (item.ReservationType == "capacity-block") == wants_block(launch)
     and same_placement(call, launch.data, item)
 end
 
+-- What a launch asks for: the id of one reservation, the members of a group of them (a set), or
+-- neither; and the preference beside it.
+local function asked(call, launch)
+  local specification = launch.data.CapacityReservationSpecification or {}
+  local target = specification.CapacityReservationTarget or {}
+  local arn = target.CapacityReservationResourceGroupArn
+  return { id = target.CapacityReservationId, members = arn and group_members(call, arn),
+    preference = specification.CapacityReservationPreference }
+end
+
+-- Whether a launch would go into a reservation if it fits. Without a target it is open ones.
+local function takes(wish, item)
+  if wish.id then return item.CapacityReservationId == wish.id end
+  if wish.members then return wish.members[item.CapacityReservationArn] end
+  return item.InstanceMatchCriteria == "open"
+end
+
+local ONLY = "capacity-reservations-only"
+
 local EXCEEDED = "The requested reservation does not have sufficient compatible and available "
                  .. "capacity for this request."
+local BOTH = "You can specify CapacityReservationPreference and CapacityReservationTarget only if "
+             .. "the CapacityReservationPreference is capacity-reservations-only."
 
 --- The reservation that a launch goes into. `launch`: data (of the launch template), kind (type),
--- zone_name. Returns it, or nil for an ordinary On-Demand launch, or nil, code, message: a launch
--- that names one reservation does not fall back; one that names a group does.
+-- zone_name. Returns it, or nil for an ordinary On-Demand launch, or nil, code, message. A launch
+-- that names one reservation, wants reservations only, or a Capacity Block, does not fall back; one
+-- that names a group does. With the preference "none" it goes into no reservation.
 function M.for_launch(call, launch)
-  local specification = launch.data.CapacityReservationSpecification
-  local target = specification and specification.CapacityReservationTarget or {}
-  local id, arn = target.CapacityReservationId, target.CapacityReservationResourceGroupArn
-  local members = arn and group_members(call, arn)
-  for _, item in ipairs(call.region.reservations:all()) do
-    local named = id and item.CapacityReservationId == id
-    local member = members and members[item.CapacityReservationArn]
-    local open = not id and not arn and item.InstanceMatchCriteria == "open"
-    if (named or member or open) and fits(call, launch, item) then return item end
+  local wish = asked(call, launch)
+  local targets = wish.id or wish.members
+  if targets and wish.preference and wish.preference ~= ONLY then
+    return nil, "InvalidParameterCombination", BOTH
   end
-  if id then return nil, "ReservationCapacityExceeded", EXCEEDED end
+  if wish.preference == "none" then return nil end
+  for _, item in ipairs(call.region.reservations:all()) do
+    if takes(wish, item) and fits(call, launch, item) then return item end
+  end
+  if wish.id or wish.preference == ONLY or wants_block(launch) then
+    return nil, "ReservationCapacityExceeded", EXCEEDED
+  end
   return nil
 end
 
