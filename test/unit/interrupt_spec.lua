@@ -8,6 +8,18 @@ local EXE = assert(fs.readlink "/proc/self/exe")
 local INT, TERM = 2, 15
 local LONGEST = 120 -- seconds after which a child hangs; it takes a moment
 
+-- Signals that were sent to a process and are not taken yet, as a number.
+local function pending(pid)
+  local status = fs.read(("/proc/%d/status"):format(pid)) or ""
+  return tonumber(status:match "ShdPnd:%s*(%x+)" or "0", 16)
+end
+
+-- Sends a signal when the child has taken the one before: two at once would be one.
+local function press(child, signal)
+  while pending(child:pid()) > 0 do task.sleep(0.001) end
+  child:kill(signal)
+end
+
 -- Runs `code` in a child; sends the next of `signals` each time it prints a line "go". Returns its
 -- output, how it ended ("exit", code or "signal", number) and its errors.
 local function run(code, signals)
@@ -21,7 +33,7 @@ local function run(code, signals)
       local _, wanted = output:gsub("go\n", "")
       while sent < wanted and signals[sent + 1] do
         sent = sent + 1
-        child:kill(signals[sent])
+        press(child, signals[sent])
       end
     end
     local how, number = task.await(child)
@@ -168,8 +180,8 @@ describe("two Ctrl-C", function ()
       argv = { EXE, "-e", [[io.stdout:write "go" io.stdout:flush() io.read()]] } })
     local how, code = task.deadline(LONGEST, function ()
       task.await(stdout)
-      child:kill(INT)
-      child:kill(INT)
+      press(child, INT)
+      press(child, INT)
       return task.await(child)
     end)
     for _, handle in ipairs { child, stdin, stdout, stderr } do handle:close() end
