@@ -79,9 +79,9 @@ mfa_serial = arn:aws:iam::123456789012:mfa/me
   it("goes on after a yes, and asks for MFA codes, also below the lines in flight", function ()
     with_mfa()
     server:fault { match = "ec2:CreateInternetGateway", ["do"] = "token-expired" }
-    local ran = run({ "python3", "test/terminal.py", "build/rtl", "recipes/deploy.lua", "--only",
-      "settings,cluster", "--vpc-cidr", "10.9.0.0/16", "--profile", "dev", "--name", "other" },
-      "111111\ny\n222222\n")
+    local ran = run({ "python3", "test/terminal.py", "build/rtl", "test/support/at_once.lua",
+      "recipes/deploy.lua", "--only", "settings,cluster", "--vpc-cidr", "10.9.0.0/16", "--profile",
+      "dev", "--name", "other" }, "111111\ny\n222222\n")
     assert.equal(0, ran.status, ran.stdout .. ran.stderr)
     local before, between, after = ran.stdout:match(
       "^(.-)MFA code of [^\n]-mfa/me %(profile dev%): (.*)MFA code of [^\n]-: (.*)$")
