@@ -1,12 +1,11 @@
 -- Creates whose answer was lost, on a real connection to moto behind the judge: with a token the
 -- same request goes again and brings the same thing; without one the client asks no second time and
 -- says so, and the engine looks before it makes it anew. One thing each, in one run.
-local clock = require "rtl.clock"
 local entropy = require "rtl.entropy"
 local fs = require "rtl.fs"
+local jumps = require "test.support.jumps"
 local kinds = require "rtl.kinds"
 local moto = require "test.support.moto"
-local native = require "rtl.native.clock"
 local plan = require "rtl.plan"
 local task = require "rtl.task"
 
@@ -42,25 +41,13 @@ local function declare()
 end
 
 describe("a create whose answer was lost", function ()
-  local server, session, dir, former_clock, former_correct, former_entropy
-
-  -- A clock that jumps over the waits. The servers' dates know nothing of the jumps.
-  local function jumping()
-    local jumped = 0
-    former_correct = clock.correct
-    clock.correct = function () return 0 end
-    return clock.use {
-      mono = function () return native.mono() + jumped end,
-      utc = function () return native.utc() + jumped end,
-      advance = function (to) jumped = jumped + math.max(0, to - (native.mono() + jumped)) end,
-    }
-  end
+  local server, session, dir, unjump, former_entropy
 
   setup(function ()
-    server = moto.start "--no-clock"
+    server = moto.start()
     session = server:session { region = "us-east-2" }
     dir = fs.temp_dir "rtl-lost-"
-    former_clock = jumping()
+    unjump = jumps.use()
     local serial = 0
     former_entropy = entropy.use { bytes = function (n)
       serial = serial + 1
@@ -70,8 +57,7 @@ describe("a create whose answer was lost", function ()
 
   teardown(function ()
     entropy.use(former_entropy)
-    clock.use(former_clock)
-    clock.correct = former_correct
+    unjump()
     server:stop()
     fs.remove_tree(dir)
   end)

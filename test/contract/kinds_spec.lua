@@ -1,6 +1,7 @@
 local array = require "rtl.array"
 local err = require "rtl.err"
 local fs = require "rtl.fs"
+local jumps = require "test.support.jumps"
 local keys = require "rtl.keys"
 local kinds = require "rtl.kinds"
 local moto = require "test.support.moto"
@@ -97,9 +98,10 @@ local function declare(change)
 end
 
 describe("the AWS kinds against moto behind the judge", function ()
-  local server, session, dir
+  local server, session, dir, unjump
 
   setup(function ()
+    unjump = jumps.use()
     server = moto.start()
     session = server:session { region = "us-east-2" }
     dir = fs.temp_dir("rtl-kinds-")
@@ -107,6 +109,7 @@ describe("the AWS kinds against moto behind the judge", function ()
   teardown(function ()
     server:stop()
     fs.remove_tree(dir)
+    unjump()
   end)
 
   local function context(ledger, run)
