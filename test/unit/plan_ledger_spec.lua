@@ -57,12 +57,30 @@ describe("the ledger", function ()
     end
   end)
 
+  -- A status beside a running deploy may see a line of which only a part is written: to cut it off
+  -- would put another file in the place of the one that the deploy goes on writing.
+  it("that is only looked at stays as it is, also with half a line in it", function ()
+    assert.is_nil(ledger.peek(dir))
+    local writer <close> = assert(ledger.open(dir, "run-1"))
+    assert(writer:append { event = "intent", key = "a/1", kind = "a", name = "1" })
+    local path = fs.join(dir, "ledger.ndjson")
+    local half <close> = assert(fs.append(path))
+    assert(half:append '{"event":"outcome","ok":true,')
+    local seen = assert(ledger.peek(dir))
+    assert.equal("open", seen:state()["a/1"].state)
+    assert.has_error(function () seen:note("capacity", {}) end)
+    assert(half:append '"key":"a/1","id":"1"}\n')
+    assert(writer:append { event = "deleting", key = "a/1" })
+    assert.equal("deleting", assert(ledger.peek(dir)):state()["a/1"].state)
+  end)
+
   it("refuses a file that is damaged before its end", function ()
     write('{"event":"intent"}\nnonsense\n{"event":"x"}\n')
     local l, failure = ledger.open(dir, "run-1")
     assert.is_nil(l)
     assert.equal("RTL-PLAN-011", failure.code)
     assert.matches("line 2", failure.message)
+    assert.equal("RTL-PLAN-011", select(2, ledger.peek(dir)).code)
   end)
 
   it("keeps notes", function ()

@@ -109,29 +109,49 @@ function M.stands(dir, light)
   return false
 end
 
---- Opens (and makes) the ledger in folder `dir`; `run` is the id that its records carry.
--- Returns the ledger, or nil and RTL-PLAN-011 when its middle is damaged.
-function M.open(dir, run)
-  local made, failure = fs.mkdirs(dir)
-  if not made then return nil, failure end
-  local path = fs.join(dir, FILE)
+-- The ledger of a file, without a handle to write; its text and its bad lines beside it.
+local function read(path, run)
   local text, unread = "", nil
   if fs.exists(path) then text, unread = fs.read(path) end
   if not text then return nil, unread end
   local records, bad = parse(text)
   local problem = damaged(path, bad)
   if problem then return nil, problem end
-  local mended, why = mend(path, text, bad)
+  return setmetatable({ path = path, records = records, run = run, now = {}, taken = 0 }, Ledger),
+    text, bad
+end
+
+--- Opens (and makes) the ledger in folder `dir`; `run` is the id that its records carry. Only the
+-- holder of the deployment's lock may: a torn last line is cut off, which would take the file from
+-- under a run that is writing it.
+-- Returns the ledger, or nil and RTL-PLAN-011 when its middle is damaged.
+function M.open(dir, run)
+  local made, failure = fs.mkdirs(dir)
+  if not made then return nil, failure end
+  local ledger, text, bad = read(fs.join(dir, FILE), run)
+  if not ledger then return nil, text end
+  local mended, why = mend(ledger.path, text, bad)
   if not mended then return nil, why end
-  local handle, refused = fs.append(path)
+  local handle, refused = fs.append(ledger.path)
   if not handle then return nil, refused end
-  return setmetatable({ path = path, records = records, handle = handle, run = run, now = {},
-    taken = 0 }, Ledger)
+  ledger.handle = handle
+  return ledger
+end
+
+--- What the ledger in folder `dir` says by now, without a lock: another run may be writing it, and
+-- its file stays as it is. Nothing can be appended. nil where there is none; nil, err as M.open.
+function M.peek(dir)
+  local path = fs.join(dir, FILE)
+  if not fs.exists(path) then return nil end
+  local ledger, failure = read(path)
+  if not ledger then return nil, failure end
+  return ledger
 end
 
 --- Appends a record; it is on disk when this returns true, or with `lazy` when the next one is.
 -- Adds `at` (UTC) and `run`.
 function Ledger:append(record, lazy)
+  if not self.handle then error("this ledger is only read: its run has no lock", 2) end
   record.at = record.at or clock.iso(clock.utc())
   record.run = record.run or self.run
   local done, failure = self.handle:append(json.encode(record) .. "\n", lazy)

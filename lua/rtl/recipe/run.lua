@@ -4,7 +4,6 @@ local clock = require "rtl.clock"
 local entropy = require "rtl.entropy"
 local err = require "rtl.err"
 local failure = require "rtl.recipe.failure"
-local fs = require "rtl.fs"
 local load_file = require "rtl.recipe.load"
 local plain = require("rtl.recipe.text").plain
 local plan = require "rtl.plan"
@@ -285,9 +284,10 @@ end
 
 --- Reads the ledger of the deployment without taking its lock, if there is one.
 function Run:peek()
-  if not self.ctx.ledger and fs.exists(fs.join(self.folder, "ledger.ndjson")) then
-    self.ctx.ledger = assert(plan.ledger.open(self.folder, self.id))
-  end
+  if self.ctx.ledger then return end
+  local ledger, problem = plan.ledger.peek(self.folder)
+  if problem then error(problem, 0) end
+  self.ctx.ledger = ledger
 end
 
 --- Lets go of lock, ledger and record. To be called once, at the end.
