@@ -58,7 +58,8 @@ local function structure(shape, value)
   if type(value) ~= "table" then return wrong_type(value, "table") end
   local problem, missing = check_names(shape, value), nil
   if problem then return problem end
-  for _, member in ipairs(shape.members) do
+  for i = 1, #shape.members do
+    local member = shape.members[i]
     local inner = value[member.name]
     if inner ~= nil then
       problem = check(member.shape, inner)

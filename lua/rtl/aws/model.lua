@@ -170,6 +170,7 @@ end
 local function compile_output(svc, raw)
   local shape = { kind = "structure", name = "output", members = {}, by_name = {} }
   add_members(svc, shape, raw.output_header, "header")
+  shape.headers = #shape.members -- so many; they come first
   add_members(svc, shape, raw.output, "body")
   return shape
 end

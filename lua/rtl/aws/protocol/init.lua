@@ -107,8 +107,9 @@ end
 
 --- Puts what the headers of a good answer hold into `out`; returns it. The body is left alone.
 function M.decode_headers(op, res, out)
-  for _, member in ipairs(op.output.members) do
-    local text = member.where == "header" and res.headers[member.wire_out:lower()]
+  for i = 1, op.output.headers do
+    local member = op.output.members[i]
+    local text = res.headers[member.wire_out:lower()]
     if text and member.shape.kind == "time" then
       value.put_time(out, member.name, text)
     elseif text then

@@ -41,7 +41,8 @@ end
 
 -- `prefix` is nil for the parameters themselves.
 local function put_structure(form, prefix, shape, fields)
-  for _, member in ipairs(shape.members) do
+  for i = 1, #shape.members do
+    local member = shape.members[i]
     local field = fields[member.name]
     if field ~= nil then
       local key = prefix and prefix .. "." .. member.wire_in or member.wire_in
