@@ -357,8 +357,7 @@ end
 function M.after(seconds, f)
   check_seconds(seconds, 1, "after")
   check_function(f, 2, "after")
-  local timer = timers.set(clock.mono() + seconds, f)
-  return setmetatable({}, { __close = function () timers.clear(timer) end })
+  return timers.set(clock.mono() + seconds, f)
 end
 
 local function leave_timed(task, scope, seconds, ok, ...)

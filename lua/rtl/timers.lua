@@ -34,10 +34,13 @@ local function down(timer, i)
   place(timer, i)
 end
 
---- Calls `fire()` once when M.fire is told a time of at least `at`. Returns the timer.
+local timer_mt = { __name = "rtl.timer" }
+
+--- Calls `fire()` once when M.fire is told a time of at least `at`. Returns the timer, a `<close>`
+-- value that is cleared where it is closed.
 function M.set(at, fire)
   sequence = sequence + 1
-  local timer = { at = at, sequence = sequence, fire = fire }
+  local timer = setmetatable({ at = at, sequence = sequence, fire = fire }, timer_mt)
   up(timer, #heap + 1)
   return timer
 end
@@ -51,6 +54,8 @@ function M.clear(timer)
   if last == timer then return end
   if i > 1 and before(last, heap[i // 2]) then up(last, i) else down(last, i) end
 end
+
+timer_mt.__close = M.clear
 
 --- The time of the earliest timer, or nil.
 function M.next()
