@@ -425,6 +425,15 @@ describe("the check of parameters", function ()
     refused("eks", "create_cluster", { name = "x" }, "roleArn: required, but not given")
   end)
 
+  it("tells the first of several problems by name, and what is missing last", function ()
+    for _ = 1, 20 do -- the order of pairs() is another in each table
+      refused("eks", "create_cluster", { zone = 1, name = 1, roleArn = 2, age = 3 },
+        "(parameters: unknown member 'age'")
+      refused("eks", "create_cluster", { roleArn = 2, name = 1 }, "(name: string expected")
+      refused("eks", "create_cluster", {}, "(name: required")
+    end
+  end)
+
   it("knows types, enums, ranges and lists with holes", function ()
     refused("ec2", "describe_vpcs", { VpcIds = "vpc-1" }, "VpcIds: table expected, got string")
     refused("ec2", "describe_vpcs", { VpcIds = { "a", nil, "b" } }, "VpcIds")

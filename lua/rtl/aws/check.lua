@@ -43,32 +43,29 @@ local function unknown(shape, key)
   return wrong("unknown member '" .. tostring(key) .. "'" .. hint)
 end
 
--- Of several unknown members, the first one by name is told.
-local function check_names(shape, value)
-  local first
-  for key in pairs(value) do
-    if not shape.by_name[key] and (not first or tostring(key) < tostring(first)) then
-      first = key
-    end
-  end
-  return first ~= nil and unknown(shape, first) or nil
+local function given_member(shape, key, value)
+  local member = shape.by_name[key]
+  if not member then return unknown(shape, key) end
+  local problem = check(member.shape, value)
+  return problem and within("." .. key, problem)
 end
 
+-- Of several problems, that of the first name is told: pairs() has no order.
 local function structure(shape, value)
   if type(value) ~= "table" then return wrong_type(value, "table") end
-  local problem, missing = check_names(shape, value), nil
-  if problem then return problem end
-  for i = 1, #shape.members do
-    local member = shape.members[i]
-    local inner = value[member.name]
-    if inner ~= nil then
-      problem = check(member.shape, inner)
-      if problem then return within("." .. member.name, problem) end
-    elseif member.required then
-      missing = missing or member.name
+  local found, first
+  for key, inner in pairs(value) do
+    local problem = given_member(shape, key, inner)
+    if problem and (not first or tostring(key) < first) then
+      found, first = problem, tostring(key)
     end
   end
-  return missing and within("." .. missing, wrong "required, but not given")
+  if found then return found end
+  for _, member in ipairs(shape.required) do
+    if value[member.name] == nil then
+      return within("." .. member.name, wrong "required, but not given")
+    end
+  end
 end
 
 local function list(shape, value)

@@ -127,12 +127,19 @@ local function compile_member(svc, text, where)
   }
 end
 
+-- `required`: the members that are, in the order of `members`.
+local function new_structure(name)
+  return { kind = "structure", name = name, members = {}, by_name = {}, required = {} }
+end
+
+local function add_member(shape, member)
+  shape.members[#shape.members + 1] = member
+  shape.by_name[member.name] = member
+  if member.required then shape.required[#shape.required + 1] = member end
+end
+
 local function add_members(svc, shape, text, where)
-  for word in (text or ""):gmatch "%S+" do
-    local member = compile_member(svc, word, where)
-    shape.members[#shape.members + 1] = member
-    shape.by_name[member.name] = member
-  end
+  for word in (text or ""):gmatch "%S+" do add_member(shape, compile_member(svc, word, where)) end
 end
 
 -- A structure of `shapes`, made once; it may hold itself.
@@ -141,7 +148,7 @@ function compile_structure(svc, name)
   if made then return made end
   local text = svc.shapes and svc.shapes[name]
   if not text then error("operation table " .. svc.name .. ": no shape " .. name, 0) end
-  made = { kind = "structure", name = name, members = {}, by_name = {} }
+  made = new_structure(name)
   svc.structures[name] = made
   add_members(svc, made, text, "body")
   return made
@@ -149,17 +156,15 @@ end
 
 local function path_members(svc, shape, path)
   for label in (path or ""):gmatch "{([%w_-]+)%+?}" do
-    local member = {
+    add_member(shape, {
       name = label, required = true, where = "path", wire_in = label, wire_out = label,
       shape = compile_type(svc, svc.labels and svc.labels[label] or "string(1..)", "path"),
-    }
-    shape.members[#shape.members + 1] = member
-    shape.by_name[label] = member
+    })
   end
 end
 
 local function compile_input(svc, raw)
-  local shape = { kind = "structure", name = "input", members = {}, by_name = {} }
+  local shape = new_structure "input"
   path_members(svc, shape, raw.path)
   add_members(svc, shape, raw.query, "query")
   add_members(svc, shape, raw.header, "header")
@@ -168,7 +173,7 @@ local function compile_input(svc, raw)
 end
 
 local function compile_output(svc, raw)
-  local shape = { kind = "structure", name = "output", members = {}, by_name = {} }
+  local shape = new_structure "output"
   add_members(svc, shape, raw.output_header, "header")
   shape.headers = #shape.members -- so many; they come first
   add_members(svc, shape, raw.output, "body")
