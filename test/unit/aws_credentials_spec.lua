@@ -1,59 +1,23 @@
--- The credential chain, with files in a home of its own, no network and no programs but the fakes'.
+-- The credential chain: who is asked in which order, and what each source says.
 local aws = require "rtl.aws"
-local credentials = require "rtl.aws.credentials"
-local fake_aws = require "test.support.fake_aws"
+local aws_home = require "test.support.aws_home"
+local err = require "rtl.err"
 local fs = require "rtl.fs"
 local profile = require "rtl.aws.profile"
 local secret = require "rtl.native.secret"
-local task = require "rtl.task"
-local err = require "rtl.err"
 
-local home, fake, undo, variables
+local found, same_keys = aws_home.found, aws_home.same_keys
 
-local function file(name, text)
-  assert(fs.mkdirs(fs.join(home, ".aws")))
-  assert(fs.write(fs.join(home, ".aws", name), text))
-end
+local here, home, fake, variables
 
--- The credentials of a session, or nil and the error.
-local function found(options)
-  local given = { region = "us-east-1" }
-  for key, value in pairs(options or {}) do given[key] = value end
-  local session, failure = aws.session(given)
-  if not session then return nil, failure end
-  return session.credentials:get()
-end
-
-local function same_keys(creds, id, key, token)
-  assert.equal(id, creds.access_key_id)
-  assert.is_true(secret.is(creds.secret_access_key))
-  assert.is_true(secret.equals(creds.secret_access_key, key))
-  if token then
-    assert.is_true(secret.equals(creds.session_token, token))
-  else
-    assert.is_nil(creds.session_token)
-  end
-end
-
-local function role_answer(id, expires)
-  return { body = ([[<AssumeRoleResponse><AssumeRoleResult><Credentials>
-    <AccessKeyId>%s</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey>
-    <SessionToken>role-token</SessionToken><Expiration>%s</Expiration>
-    </Credentials></AssumeRoleResult></AssumeRoleResponse>]]):format(id,
-      expires or "2015-08-30T13:36:00Z") }
-end
+local function file(name, text) here:write(name, text) end
 
 describe("the credential chain", function ()
   before_each(function ()
-    home = assert(fs.temp_dir "rtl-aws-")
-    variables = { HOME = home, AWS_EC2_METADATA_DISABLED = "true" }
-    fake, undo = fake_aws.install(), fake_aws.environment(variables)
+    here = aws_home.open()
+    home, fake, variables = here.path, here.fake, here.variables
   end)
-  after_each(function ()
-    fake.restore()
-    undo()
-    assert(fs.remove_tree(home))
-  end)
+  after_each(function () here:close() end)
 
   it("begins with the environment; an empty variable is none", function ()
     variables.AWS_ACCESS_KEY_ID, variables.AWS_SECRET_ACCESS_KEY = "AKIAENV", "env-secret"
@@ -102,8 +66,7 @@ describe("the credential chain", function ()
   it("runs a process again when its keys have little left", function ()
     file("config", "[profile p]\ncredential_process = keys\n")
     local runs = 0
-    undo()
-    undo = fake_aws.environment(variables, function ()
+    here:surroundings(function ()
       runs = runs + 1
       return { status = 0, stderr = "", stdout = ('{"Version":1,"AccessKeyId":"AKIAP%d",'
         .. '"SecretAccessKey":"p","Expiration":"2015-08-30T12:40:00Z"}'):format(runs) }
@@ -177,40 +140,6 @@ describe("the credential chain", function ()
     end
   end)
 
-  it("assumes a role with another profile's keys", function ()
-    file("config", "[profile base]\naws_access_key_id = AKIABASE\naws_secret_access_key = b\n"
-      .. "[profile admin]\nrole_arn = arn:aws:iam::123456789012:role/admin\n"
-      .. "source_profile = base\nexternal_id = ext\nrole_session_name = me\n"
-      .. "duration_seconds = 1800\n")
-    fake.answers = { role_answer "ASIAROLE" }
-    local creds = assert(found { profile = "admin" })
-    same_keys(creds, "ASIAROLE", "role-secret", "role-token")
-    assert.equal("profile admin (role)", creds.source)
-    local req = fake.requests[1]
-    assert.equal("https://sts.us-east-1.amazonaws.com/", req.url)
-    for _, part in ipairs { "Action=AssumeRole&", "ExternalId=ext", "RoleSessionName=me",
-      "DurationSeconds=1800" } do
-      assert.truthy(req.body:find(part, 1, true), part)
-    end
-    for _, pair in ipairs(req.headers) do
-      if pair[1]:lower() == "authorization" then
-        assert.truthy(pair[2]:find("AKIABASE/", 1, true))
-      end
-    end
-  end)
-
-  it("assumes a chain of roles", function ()
-    file("config", "[profile a]\nrole_arn = arn:aws:iam::123456789012:role/a-role\n"
-      .. "source_profile = b\n"
-      .. "[profile b]\nrole_arn = arn:aws:iam::123456789012:role/b-role\n"
-      .. "credential_source = Environment\n")
-    variables.AWS_ACCESS_KEY_ID, variables.AWS_SECRET_ACCESS_KEY = "AKIAENV", "env-secret"
-    fake.answers = { role_answer "ASIAB", role_answer "ASIAA" }
-    same_keys(assert(found { profile = "a" }), "ASIAA", "role-secret", "role-token")
-    assert.truthy(fake.requests[1].body:find("b-role", 1, true))
-    assert.truthy(fake.requests[2].body:find("a-role", 1, true))
-  end)
-
   it("refuses keys that hold a line end, and says where they came from", function ()
     for _, name in ipairs { "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN" } do
       for _, bad in ipairs { "AKIA\r", "AKIA\nX-Other: 1", "AK\0IA", "AK\tIA", "AK\x7fIA" } do
@@ -259,57 +188,6 @@ describe("the credential chain", function ()
     end
   end)
 
-  it("looks no further when a role names its own profile, which has no keys", function ()
-    file("config", "[profile x]\nrole_arn = arn:aws:iam::123456789012:role/x-role\n"
-      .. "source_profile = x\n")
-    variables.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI = "/v2/x"
-    local none, e = found { profile = "x" }
-    assert.is_nil(none)
-    assert.equal("RTL-CRED-003", e.code)
-    assert.same({}, fake.requests)
-  end)
-
-  it("refuses roles that have no usable source", function ()
-    local arn = "role_arn = arn:aws:iam::123456789012:role/x-role\n"
-    for text, code in pairs {
-      [arn] = "RTL-CRED-006",
-      [arn .. "source_profile = x\ncredential_source = Environment\n"] = "RTL-CRED-006",
-      [arn .. "credential_source = Enviroment\n"] = "RTL-CRED-006",
-      [arn .. "source_profile = y\n[profile y]\n" .. arn .. "source_profile = x\n"]
-        = "RTL-CRED-006",
-      [arn .. "source_profile = y\nmfa_serial = m\n[profile y]\naws_access_key_id = AKIAY\n"
-        .. "aws_secret_access_key = s\n"] = "RTL-CRED-007",
-      [arn .. "source_profile = nobody\n"] = "RTL-CRED-008",
-    } do
-      file("config", "[profile x]\n" .. text)
-      local creds, e = found { profile = "x" }
-      assert.is_nil(creds)
-      assert.equal(code, e.code, text)
-    end
-  end)
-
-  it("asks for an MFA code on a terminal, and not for ever", function ()
-    file("config", "[profile x]\nrole_arn = arn:aws:iam::123456789012:role/x-role\n"
-      .. "source_profile = x\naws_access_key_id = AKIAX\naws_secret_access_key = s\n"
-      .. "mfa_serial = arn:aws:iam::123456789012:mfa/me\n")
-    undo()
-    local lines = { "12345", " 123 456 " }
-    undo = fake_aws.environment(variables, nil, lines)
-    fake.answers = { role_answer "ASIAX" }
-    same_keys(assert(found { profile = "x" }), "ASIAX", "role-secret", "role-token")
-    assert.truthy(fake.requests[1].body:find("TokenCode=123456", 1, true))
-    assert.truthy(fake.requests[1].body:find("mfa%2Fme", 1, true))
-    lines[1], lines[2], lines[3], lines[4] = "a", "b", "c", "123456"
-    local none, e = found { profile = "x" }
-    assert.is_nil(none)
-    assert.equal("RTL-CRED-007", e.code)
-    assert.same({ "123456" }, lines)
-    lines[1] = nil -- the end of the input
-    none, e = found { profile = "x" }
-    assert.is_nil(none)
-    assert.equal("RTL-CRED-007", e.code)
-  end)
-
   it("reads the files again when the keys have ended", function ()
     local text = "[x]\naws_access_key_id = %s\naws_secret_access_key = s\naws_session_token = t\n"
     file("credentials", text:format "ASIAOLD")
@@ -341,29 +219,6 @@ describe("the credential chain", function ()
     file("credentials", text:format "ASIANEW")
     fake.answers = { caller "111111111111" }
     assert.equal("ASIANEW", assert(session.credentials:get()).access_key_id)
-  end)
-
-  it("uses a profile's own keys as the source of its role", function ()
-    file("config", "[profile x]\nrole_arn = arn:aws:iam::123456789012:role/x-role\n"
-      .. "source_profile = x\naws_access_key_id = AKIAX\naws_secret_access_key = s\n")
-    fake.answers = { role_answer "ASIAX" }
-    same_keys(assert(found { profile = "x" }), "ASIAX", "role-secret", "role-token")
-  end)
-
-  it("shows a web identity's token to STS, unsigned", function ()
-    local path = fs.join(home, "token")
-    assert(fs.write(path, "web.token\n"))
-    variables.AWS_WEB_IDENTITY_TOKEN_FILE = path
-    variables.AWS_ROLE_ARN = "arn:aws:iam::123456789012:role/web"
-    fake.answers = { { body = (role_answer "ASIAWEB").body:gsub("AssumeRoleRes",
-      "AssumeRoleWithWebIdentityRes") } }
-    same_keys(assert(found()), "ASIAWEB", "role-secret", "role-token")
-    local req = fake.requests[1]
-    assert.is_true(secret.is(req.body))
-    assert.truthy(secret.reveal(req.body):find("WebIdentityToken=web.token", 1, true))
-    for _, pair in ipairs(req.headers) do
-      assert.not_equal("authorization", pair[1]:lower())
-    end
   end)
 
   it("shows the token of an SSO login to the portal", function ()
@@ -400,111 +255,6 @@ describe("the credential chain", function ()
     for _, pair in ipairs(req.headers) do headers[pair[1]:lower()] = pair[2] end
     assert.is_true(secret.equals(headers["x-amz-sso_bearer_token"], "new"))
     assert.is_nil(headers.authorization)
-  end)
-
-  describe("with the login of an SSO session", function ()
-    local crypto = require "rtl.native.crypto"
-    local json = require "rtl.native.json"
-    local path
-
-    local function login(changes)
-      local kept = { startUrl = "https://corp/start", region = "eu-west-1", accessToken = "old",
-        expiresAt = "2015-08-30T12:40:00Z", refreshToken = "refresh-1", clientId = "client",
-        clientSecret = "client-secret", registrationExpiresAt = "2015-10-01T00:00:00Z" }
-      for key, field in pairs(changes or {}) do kept[key] = field or nil end
-      assert(fs.write(path, json.encode(kept)))
-    end
-
-    local ROLE = { body = '{"roleCredentials":{"accessKeyId":"ASIASSO","secretAccessKey":"s",'
-      .. '"sessionToken":"t","expiration":1440941760000}}' }
-
-    before_each(function ()
-      file("config", "[sso-session corp]\nsso_region = eu-west-1\n"
-        .. "sso_start_url = https://corp/start\n[profile dev]\nsso_session = corp\n"
-        .. "sso_account_id = 123456789012\nsso_role_name = Admin\n")
-      local cache = fs.join(home, ".aws", "sso", "cache")
-      assert(fs.mkdirs(cache))
-      path = fs.join(cache, crypto.hex(crypto.sha1 "corp") .. ".json")
-    end)
-
-    it("refreshes its token in time, and keeps the new one for others", function ()
-      login()
-      fake.answers = { { body = '{"accessToken":"new","expiresIn":3600,'
-        .. '"refreshToken":"refresh-2"}' }, ROLE }
-      same_keys(assert(found { profile = "dev" }), "ASIASSO", "s", "t")
-      local req = fake.requests[1]
-      assert.equal("https://oidc.eu-west-1.amazonaws.com/token", req.url)
-      assert.is_true(secret.is(req.body))
-      assert.same({ clientId = "client", clientSecret = "client-secret",
-        grantType = "refresh_token", refreshToken = "refresh-1" },
-        json.decode(secret.reveal(req.body)))
-      local kept = json.decode(assert(fs.read(path)))
-      assert.equal("new", kept.accessToken)
-      assert.equal("refresh-2", kept.refreshToken)
-      assert.equal("client-secret", kept.clientSecret)
-      assert.equal("2015-08-30T13:36:00Z", kept.expiresAt)
-      assert.equal(tonumber("600", 8), fs.stat(path).mode & 511)
-      fake.answers = { ROLE }
-      assert(found { profile = "dev" })
-      assert.equal(3, #fake.requests)
-    end)
-
-    it("uses what is left of a token that can't be refreshed", function ()
-      for _, changes in ipairs { { refreshToken = false },
-        { registrationExpiresAt = "2015-01-01T00:00:00Z" } } do
-        login(changes)
-        fake.answers = { ROLE }
-        assert(found { profile = "dev" })
-      end
-      login()
-      fake.answers = { { status = 400, headers = { ["x-amzn-errortype"] = "InvalidGrantException" },
-        body = '{"error":"invalid_grant"}' }, ROLE }
-      assert(found { profile = "dev" })
-    end)
-
-    it("takes the login that another program got for the same refresh token", function ()
-      login { expiresAt = "2015-08-30T12:00:00Z" }
-      local function lost_the_race()
-        login { accessToken = "theirs", expiresAt = "2015-08-30T13:36:00Z",
-          refreshToken = "refresh-2" }
-        return { status = 400, headers = { ["x-amzn-errortype"] = "InvalidGrantException" },
-          body = '{"error":"invalid_grant"}' }
-      end
-      fake.answers = { lost_the_race, ROLE }
-      assert(found { profile = "dev" })
-      for _, pair in ipairs(fake.requests[2].headers) do
-        if pair[1]:lower() == "x-amz-sso_bearer_token" then
-          assert.is_true(secret.equals(pair[2], "theirs"))
-        end
-      end
-      assert.equal("theirs", json.decode(assert(fs.read(path))).accessToken)
-    end)
-
-    it("keeps the login as it was when the answer holds no token", function ()
-      login()
-      local before = assert(fs.read(path))
-      fake.answers = { { body = '{"expiresIn":3600}' }, ROLE }
-      assert(found { profile = "dev" })
-      assert.equal(before, assert(fs.read(path)))
-    end)
-
-    it("asks for a new login when there is no other way", function ()
-      login { expiresAt = "2015-08-30T12:00:00Z" }
-      fake.answers = { { status = 400, headers = { ["x-amzn-errortype"] = "InvalidGrantException" },
-        body = '{"error":"invalid_grant"}' } }
-      local none, e = found { profile = "dev" }
-      assert.is_nil(none)
-      assert.equal("RTL-CRED-010", e.code)
-      assert.equal("InvalidGrantException", e.cause.code)
-      assert.matches("log in: aws sso login --profile dev, then run", e.hint, 1, true)
-      login { expiresAt = "2015-08-30T20:00:00Z" } -- good by its date, but withdrawn
-      fake.answers = { { status = 401, headers = { ["x-amzn-errortype"] = "UnauthorizedException" },
-        body = '{"message":"Session token not found or invalid"}' } }
-      none, e = found { profile = "dev" }
-      assert.is_nil(none)
-      assert.equal("UnauthorizedException", e.code)
-      assert.matches("log in: aws sso login --profile dev, then run", e.hint, 1, true)
-    end)
   end)
 
   it("takes the region from the instance when nobody names one", function ()
@@ -576,8 +326,7 @@ describe("the credential chain", function ()
   it("runs a credential process without a shell", function ()
     file("config", "[profile p]\ncredential_process = /opt/keys --for 'a b' \"c\\\"d\" e\\ f\n")
     local ran, most
-    undo()
-    undo = fake_aws.environment(variables, function (options)
+    here:surroundings(function (options)
       ran, most = options.argv, options.most
       return { status = 0, stderr = "", stdout =
         '{"Version":1,"AccessKeyId":"AKIAP","SecretAccessKey":"p","SessionToken":"t",'
@@ -617,8 +366,7 @@ describe("the credential chain", function ()
       { status = 0, stdout = '{"Version":1,"AccessKeyId":"","SecretAccessKey":"s"}', stderr = "" },
       { status = 0, stdout = '{"Version":1,"AccessKeyId":"A","SecretAccessKey":""}', stderr = "" },
     } do
-      undo()
-      undo = fake_aws.environment(variables, function () return done end)
+      here:surroundings(function () return done end)
       local creds, e = found { profile = "p" }
       assert.is_nil(creds)
       assert.truthy(e.code:find "^RTL%-CRED%-00[45]$")
@@ -674,279 +422,5 @@ describe("the credential chain", function ()
     assert.is_nil(none)
     assert.equal("RTL-CRED-011", e.code)
     assert.truthy(e.hint:find "HttpPutResponseHopLimit")
-  end)
-end)
-
-describe("kept credentials", function ()
-  before_each(function ()
-    fake, undo = fake_aws.install(), fake_aws.environment {}
-  end)
-  after_each(function ()
-    fake.restore()
-    undo()
-  end)
-
-  local function keys(id, seconds)
-    return {
-      access_key_id = id, secret_access_key = secret.new "s", source = "test",
-      expires = seconds and fake.start + seconds,
-    }
-  end
-
-  it("are fetched once for many tasks", function ()
-    local count = 0
-    local provider = credentials.new(function ()
-      count = count + 1
-      task.sleep(1)
-      return keys("A", 3600)
-    end)
-    local ids = task.run(function ()
-      return task.map({ 1, 2, 3, 4, 5 }, function () return provider:get().access_key_id end)
-    end)
-    assert.same({ "A", "A", "A", "A", "A" }, ids)
-    assert.equal(1, count)
-  end)
-
-  it("share a failure, and are asked for again next time", function ()
-    local count = 0
-    local provider = credentials.new(function ()
-      count = count + 1
-      task.sleep(1)
-      if count == 1 then return err.fail { code = "X", message = "no" } end
-      return keys("A", 3600)
-    end)
-    local codes = task.run(function ()
-      return task.map({ 1, 2, 3 }, function ()
-        local _, e = provider:get()
-        return e.code
-      end)
-    end)
-    assert.same({ "X", "X", "X" }, codes)
-    assert.equal(1, count)
-    assert.equal("A", provider:get().access_key_id)
-  end)
-
-  -- A provider whose keys live for `life` seconds and take a second to fetch, and the ids that a
-  -- hundred tasks get when `left` seconds of the first ones are left.
-  local function hundred(life, seconds_left)
-    local count = 0
-    local provider = credentials.new(function ()
-      count = count + 1
-      if count > 1 then task.sleep(1) end
-      return keys(("K%d"):format(count), fake.now + life)
-    end)
-    assert.equal("K1", provider:get().access_key_id)
-    fake.now = life - seconds_left
-    local list, seen = {}, {}
-    for i = 1, 100 do list[i] = i end
-    task.run(function ()
-      task.map(list, function ()
-        local id = provider:get().access_key_id
-        seen[id] = (seen[id] or 0) + 1
-      end)
-    end)
-    return seen, count
-  end
-
-  it("are fetched once for a hundred tasks, and these wait only when they must", function ()
-    for _, case in ipairs {
-      { 3600, 901, { K1 = 100 }, 1 }, -- not yet
-      { 3600, 899, { K1 = 99, K2 = 1 }, 2 }, -- one task fetches, the others go on
-      { 3600, 599, { K2 = 100 }, 2 }, -- all wait
-      { 3600, -1, { K2 = 100 }, 2 }, -- too late: all wait
-      { 900, 301, { K1 = 100 }, 1 }, -- short sessions are not fetched all the time
-      { 900, 299, { K1 = 99, K2 = 1 }, 2 },
-      { 900, 199, { K2 = 100 }, 2 },
-    } do
-      fake.now = 0
-      local seen, count = hundred(case[1], case[2])
-      assert.same({ case[3], case[4] }, { seen, count }, ("%d, %d"):format(case[1], case[2]))
-    end
-  end)
-
-  it("that a person gave a code for are replaced as late as can be", function ()
-    local count = 0
-    local provider = credentials.new(function ()
-      count = count + 1
-      local creds = keys(("K%d"):format(count), fake.now + 3600)
-      creds.asked = true
-      return creds
-    end)
-    for _, case in ipairs { { 0, "K1" }, { 3500, "K1" }, { 3541, "K2" }, { 7000, "K2" } } do
-      fake.now = case[1]
-      assert.equal(case[2], provider:get().access_key_id)
-    end
-    assert.equal(2, count)
-  end)
-
-  it("that have ended when they come are refused, with what to do", function ()
-    local provider = credentials.new(function () return keys("A", -1) end)
-    local none, e = provider:get()
-    assert.is_nil(none)
-    assert.equal("RTL-CRED-012", e.code)
-    assert.matches("run the same command again", e.hint, 1, true)
-  end)
-
-  it("that the service called ended twice are not taken from their source again", function ()
-    local id = "A"
-    local provider = credentials.new(function () return keys(id) end)
-    provider:expire(provider:get())
-    provider:expire(assert(provider:get()))
-    local none, e = provider:get()
-    assert.is_nil(none)
-    assert.equal("RTL-CRED-012", e.code)
-    id = "B"
-    assert.equal("B", provider:get().access_key_id)
-  end)
-
-  -- A provider with a person: what the source gives at each time (keys or an error), what is typed.
-  local function asked(given, typed)
-    local prompts = {}
-    local provider = credentials.new(function ()
-      local one = table.remove(given, 1)
-      if one.code then return nil, err.new(one) end
-      return one
-    end, { ask = function (prompt)
-      prompts[#prompts + 1] = prompt
-      return table.remove(typed, 1)
-    end })
-    return provider, prompts
-  end
-
-  local function logged_out()
-    return { code = "RTL-CRED-010", message = "the SSO login has expired", renew = "log in" }
-  end
-
-  it("are asked for when a person can renew them, once the old ones are over", function ()
-    local provider, prompts = asked({ keys("A", 3600), logged_out(), logged_out(), logged_out(),
-      keys("B", 9000) }, { "", "" })
-    assert.equal("A", provider:get().access_key_id)
-    fake.now = 3100
-    assert.equal("A", provider:get().access_key_id) -- they hold: nobody is bothered
-    assert.same({}, prompts)
-    fake.now = 3600
-    assert.equal("B", provider:get().access_key_id)
-    assert.same({ "the SSO login has expired. In another terminal, log in. Then press Enter to go "
-      .. "on, or type stop: " }, { prompts[1] })
-    assert.equal(2, #prompts)
-  end)
-
-  it("are given up when the person stops, or is gone", function ()
-    for _, typed in ipairs { { "stop" }, {} } do
-      fake.now = 0
-      local provider = asked({ keys("A", 3600), logged_out() }, typed)
-      assert(provider:get())
-      fake.now = 3700
-      local none, e = provider:get()
-      assert.is_nil(none)
-      assert.equal("RTL-CRED-010", e.code)
-    end
-  end)
-
-  it("are not asked for at the beginning", function ()
-    local provider, prompts = asked({ logged_out() }, { "" })
-    local none, e = provider:get()
-    assert.is_nil(none)
-    assert.equal("RTL-CRED-010", e.code)
-    assert.same({}, prompts)
-  end)
-
-  it("are replaced ten minutes before they end, and serve on when that fails", function ()
-    local next_keys = keys("A", 3600)
-    local count = 0
-    local provider = credentials.new(function ()
-      count = count + 1
-      if not next_keys then return err.fail { code = "X", message = "no" } end
-      return next_keys
-    end)
-    assert.equal("A", provider:get().access_key_id)
-    fake.now = 2600
-    assert.equal("A", provider:get().access_key_id)
-    assert.equal(1, count)
-    fake.now, next_keys = 3100, nil
-    assert.equal("A", provider:get().access_key_id)
-    assert.equal("A", provider:get().access_key_id) -- not asked again at once
-    assert.equal(2, count)
-    fake.now, next_keys = 3200, keys("B", 7200)
-    assert.equal("B", provider:get().access_key_id)
-    fake.now, next_keys = 7300, nil
-    local none, e = provider:get()
-    assert.is_nil(none)
-    assert.equal("X", e.code)
-  end)
-
-  it("do not hold others up when their fetcher is cancelled", function ()
-    local count = 0
-    local provider = credentials.new(function ()
-      count = count + 1
-      task.sleep(count == 1 and 100 or 1)
-      return keys("A", 3600)
-    end)
-    local id = task.run(function ()
-      return task.group(function (g)
-        g:spawn(function () task.deadline(5, function () return provider:get() end) end)
-        task.sleep(1)
-        return provider:get().access_key_id
-      end)
-    end)
-    assert.equal("A", id)
-    assert.equal(2, count)
-  end)
-end)
-
-describe("the shared files", function ()
-  local function parse(text, is_config)
-    return assert(profile.parse(text, is_config ~= false, "config")).profile
-  end
-
-  it("have sections, comments and continuation lines", function ()
-    assert.same({ a = { region = "eu-west-1", x = "b#c", s3 = { addressing = "path" } } }, parse(
-      "# comment\r\n; another\r\n[profile a] # here\r\nRegion = eu-west-1 # not this\r\nx=b#c\r\n"
-      .. "s3 =\r\n  addressing = path\r\n"))
-    assert.same({ a = { x = "one\ntwo" } }, parse "[profile a]\nx = one\n  two\n")
-    assert.same({ a = { x = "2", y = "3" } }, parse "[profile a]\nx=1\n[profile a]\nx=2\ny=3")
-  end)
-
-  it("want the word profile in one and not in the other", function ()
-    assert.same({ default = {} }, parse "[default]\n[a]\nx = 1\n")
-    assert.same({ a = { x = "1" } }, parse("[a]\nx = 1\n[profile b]\ny = 2\n", false))
-    assert.same({ ["Foo Bar"] = { region = "x" } }, parse "[profile Foo Bar]\nregion = x\n")
-    assert.same({ ["Foo Bar"] = { region = "x" } }, parse '[profile "Foo Bar"]\nregion = x\n')
-    assert.same({ default = { x = "1" } }, parse "[ default ]\nx = 1\n")
-  end)
-
-  it("prefer [profile default] to [default]", function ()
-    assert.equal("2", parse("[default]\nx=1\n[profile default]\nx=2\n").default.x)
-    assert.equal("2", parse("[profile default]\nx=2\n[default]\nx=1\n").default.x)
-  end)
-
-  it("keep endpoints of services", function ()
-    local all = assert(profile.parse("[profile a]\nservices = s\n[services s]\neks =\n"
-      .. "  endpoint_url = http://e\n", true))
-    assert.equal("http://e", all.services.s.eks.endpoint_url)
-  end)
-
-  it("end at a line that no setting needs, and not after minutes", function ()
-    for _, line in ipairs { "x = a" .. (" "):rep(1 << 20) .. "b", (" "):rep(1 << 20) .. "x",
-      "x" .. (" "):rep(1 << 20) .. "z", "# " .. ("#"):rep(1 << 20) } do
-      local all, e = profile.parse("[profile a]\n" .. line .. "\n", true, "config")
-      assert.is_nil(all)
-      assert.equal("RTL-CRED-001", e.code)
-      assert.matches("line 2: the line is too long", e.message)
-    end
-    local token = ("t"):rep(12000)
-    assert.is_true(secret.equals(token,
-      parse("[profile a]\naws_session_token = " .. token .. "\n").a.aws_session_token))
-  end)
-
-  it("name the line of what is neither", function ()
-    for text, line in pairs {
-      ["x = 1\n"] = 1, ["[profile a\n"] = 1, ["[profile a]\nx\n"] = 2, ["[profile a]\n=x\n"] = 2,
-    } do
-      local all, e = profile.parse(text, true, "config")
-      assert.is_nil(all)
-      assert.equal("RTL-CRED-001", e.code)
-      assert.truthy(e.message:find("config, line " .. line, 1, true))
-    end
   end)
 end)
