@@ -295,6 +295,10 @@ static int l_signing_key(lua_State *L) {
 static int l_encode(lua_State *L) {
   struct sigv4_text text = text_argument(L, 1);
   int keep_slash = lua_toboolean(L, 2);
+  if (sigv4_is_plain(text, keep_slash)) {
+    lua_settop(L, 1);
+    return 1;
+  }
   struct signer *signer = signer_new();
   if (!sigv4_encode(&signer->out, text, keep_slash)) {
     return luaL_error(L, "not enough memory");

@@ -91,6 +91,8 @@ void sigv4_forget_keys(void);
 
 /* RFC 3986 percent-encoding of bytes, appended; '/' stays if keep_slash. 0 when out of memory. */
 int sigv4_encode(struct sigv4_buffer *out, struct sigv4_text text, int keep_slash);
+/* Whether encoding leaves it as it is. */
+int sigv4_is_plain(struct sigv4_text text, int keep_slash);
 
 /* Buffers, for the binding and between the stages' files. append: 0 when out of memory. */
 void sigv4_buffer_init(struct sigv4_buffer *buffer);

@@ -50,13 +50,22 @@ static int append_escaped(struct sigv4_buffer *out, char c) {
   return sigv4_append(out, escaped, 3);
 }
 
+/* Where the bytes from `i` on that stay as they are end. */
+static size_t end_of_run(struct sigv4_text text, size_t i, int keep_slash) {
+  while (i < text.size && (is_unreserved(text.bytes[i]) || (keep_slash && text.bytes[i] == '/'))) {
+    i++;
+  }
+  return i;
+}
+
+int sigv4_is_plain(struct sigv4_text text, int keep_slash) {
+  return end_of_run(text, 0, keep_slash) == text.size;
+}
+
 int sigv4_encode(struct sigv4_buffer *out, struct sigv4_text text, int keep_slash) {
   for (size_t i = 0; i < text.size; i++) {
     size_t run = i;
-    while (i < text.size &&
-           (is_unreserved(text.bytes[i]) || (keep_slash && text.bytes[i] == '/'))) {
-      i++;
-    }
+    i = end_of_run(text, i, keep_slash);
     if (!sigv4_append(out, text.bytes + run, i - run)) {
       return 0;
     }

@@ -243,6 +243,13 @@ describe("sigv4", function ()
   it("percent-encodes as AWS does", function ()
     assert.equal("a%2Bb%20c~d%2A%2F%C3%A9", sigv4.encode "a+b c~d*/é")
     assert.equal("a/b%3D", sigv4.encode("a/b=", true))
+    local plain = "AZaz09-_.~"
+    assert.equal(plain, sigv4.encode(plain))
+    assert.equal("%2F" .. plain, sigv4.encode("/" .. plain))
+    for _, text in ipairs { plain, "a b" } do -- a secret stays one, whether it changes or not
+      assert.equal(sigv4.encode(text), secret.reveal(sigv4.encode(secret.new(text))))
+      assert.is_true(secret.is(sigv4.encode(secret.new(text))))
+    end
   end)
 
   it("raises on misuse, naming the field", function ()
