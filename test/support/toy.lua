@@ -12,9 +12,9 @@ local M = {}
 local DEATH = setmetatable({}, { __tostring = function () return "the program died" end })
 M.DEATH = DEATH
 
---- A virtual clock; returns a function that puts the former one back.
-function M.virtual_clock()
-  local now = 1000.0
+--- A virtual clock that begins at `start` (1000); returns a function that puts the former one back.
+function M.virtual_clock(start)
+  local now = start or 1000.0
   local former = clock.use {
     mono = function () return now end,
     utc = function () return 1764576000.0 + now end,

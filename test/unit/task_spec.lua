@@ -2,19 +2,9 @@ local clock = require "rtl.clock"
 local err = require "rtl.err"
 local process = require "rtl.process"
 local task = require "rtl.task"
+local toy = require "test.support.toy"
 
--- A clock that only the scheduler moves; now() is its time.
-local now
-local former
-local function use_virtual_clock()
-  local at = 0
-  former = clock.use {
-    mono = function () return at end,
-    utc = function () return at end,
-    advance = function (to) at = to end,
-  }
-  function now() return at end
-end
+local now, restore = clock.mono, nil
 
 local function closer(log, name)
   return setmetatable({}, { __close = function () log[#log + 1] = name end })
@@ -24,8 +14,8 @@ end
 local BOOM = setmetatable({}, { __tostring = function () return "boom" end })
 
 describe("task", function ()
-  before_each(use_virtual_clock)
-  after_each(function () clock.use(former) end)
+  before_each(function () restore = toy.virtual_clock(0) end)
+  after_each(function () restore() end)
 
   describe("run", function ()
     it("gives arguments and results through, nils too", function ()
@@ -320,215 +310,6 @@ describe("task", function ()
     end)
   end)
 
-  describe("deadline", function ()
-    it("gives results that come in time", function ()
-      local function work()
-        task.sleep(4)
-        return 1, nil, 3
-      end
-      assert.same({ 1, nil, 3 }, { task.deadline(5, work) })
-      assert.equal(4, now())
-    end)
-
-    it("turns its own expiry into nil and an error", function ()
-      local value, e = task.deadline(5, task.sleep, 60)
-      assert.is_nil(value)
-      assert.is_true(err.has_code(e, "RTL-TASK-001"))
-      assert.equal("not done within 5 s (RTL-TASK-001)", tostring(e))
-      assert.equal(5, now())
-    end)
-
-    it("gives nested calls what is left", function ()
-      local inner_result = "untouched"
-      local _, e = task.deadline(5, function ()
-        assert.equal(5, task.remaining())
-        inner_result = task.deadline(60, function ()
-          assert.equal(5, task.remaining())
-          task.sleep(100)
-        end)
-      end)
-      assert.equal("not done within 5 s (RTL-TASK-001)", tostring(e))
-      assert.equal("untouched", inner_result) -- the inner one did not take the outer's expiry
-      assert.equal(5, now())
-    end)
-
-    it("lets an inner one expire alone", function ()
-      assert.equal("after", task.deadline(60, function ()
-        local _, e = task.deadline(5, task.sleep, 100)
-        assert.is_true(err.has_code(e, "RTL-TASK-001"))
-        task.sleep(1)
-        assert.equal(54, task.remaining())
-        return "after"
-      end))
-      assert.is_nil(task.remaining())
-    end)
-
-    it("stops tasks that were started inside", function ()
-      local log = {}
-      local _, e = task.deadline(5, task.group, function (g)
-        for i = 1, 2 do
-          g:spawn(function ()
-            local _ <close> = closer(log, i)
-            task.sleep(100)
-          end)
-        end
-      end)
-      assert.is_true(err.has_code(e, "RTL-TASK-001"))
-      assert.same({ 1, 2 }, log)
-    end)
-
-    it("leaves what fails by itself as it is", function ()
-      local ok, e = pcall(task.deadline, 5, error, BOOM)
-      assert.is_false(ok)
-      assert.equal(BOOM, e)
-    end)
-
-    it("of no time at all stops at the first wait", function ()
-      local reached
-      assert.is_nil(task.deadline(0, function ()
-        reached = true
-        task.sleep(1)
-        reached = false
-      end))
-      assert.is_true(reached)
-    end)
-
-    it("closes <close> values in reverse order, once each", function ()
-      local log = {}
-      task.deadline(1, function ()
-        local _ <close> = closer(log, "first")
-        local _ <close> = closer(log, "second")
-        local _ <close> = closer(log, "third")
-        task.sleep(9)
-      end)
-      assert.same({ "third", "second", "first" }, log)
-    end)
-  end)
-
-  describe("cancellation", function ()
-    it("is never caught by pcall, xpcall or resume", function ()
-      local log = {}
-      task.deadline(3, function ()
-        pcall(function ()
-          xpcall(function ()
-            local co = coroutine.create(function ()
-              local _ <close> = closer(log, "inner coroutine")
-              task.sleep(100)
-            end)
-            coroutine.resume(co)
-            log[#log + 1] = "resume returned"
-          end, function () log[#log + 1] = "handler ran" end)
-          log[#log + 1] = "xpcall returned"
-        end)
-        log[#log + 1] = "pcall returned"
-      end)
-      assert.same({ "inner coroutine" }, log)
-    end)
-
-    it("ends a loop around pcall", function ()
-      local turns = 0
-      local _, e = task.deadline(3, function ()
-        while true do
-          turns = turns + 1
-          pcall(task.sleep, 1)
-        end
-      end)
-      assert.is_true(err.has_code(e, "RTL-TASK-001"))
-      assert.is_true(turns <= 4)
-    end)
-
-    it("is raised again at each further wait", function ()
-      local waits = 0
-      local function clean_up()
-        waits = waits + 1
-        task.sleep(1)
-        waits = waits + 100
-      end
-      task.deadline(1, function ()
-        local _ <close> = setmetatable({}, { __close = clean_up })
-        local _ <close> = setmetatable({}, { __close = clean_up })
-        task.sleep(9)
-      end)
-      assert.equal(2, waits)
-      assert.equal(1, now())
-    end)
-
-    it("loses no value of a queue", function ()
-      local q = task.queue()
-      local got
-      task.group(function (g)
-        local loser = g:spawn(function () q:get() end)
-        g:spawn(function () got = q:get() end)
-        task.yield()
-        q:put("the only one")
-        loser:cancel() -- it was woken already, and had not run yet
-      end)
-      assert.equal("the only one", got)
-    end)
-
-    it("leaves errors that are not its own to pcall", function ()
-      task.run(function ()
-        assert.same({ false, BOOM }, { pcall(error, BOOM) })
-        local function handler(e) return "handled " .. tostring(e) end
-        assert.same({ false, "handled boom" }, { xpcall(error, handler, BOOM) })
-        assert.same({ true, 1, nil, 3 }, { pcall(function () return 1, nil, 3 end) })
-      end)
-    end)
-  end)
-
-  describe("shield", function ()
-    it("lets clean-up wait", function ()
-      local log = {}
-      task.deadline(1, function ()
-        local _ <close> = setmetatable({}, { __close = function ()
-          task.shield(10, function ()
-            task.sleep(5)
-            log[#log + 1] = "cleaned at " .. now()
-          end)
-        end })
-        task.sleep(100)
-      end)
-      assert.same({ "cleaned at 6" }, log)
-    end)
-
-    it("has a limit of its own", function ()
-      local _, e = task.shield(2, task.sleep, 100)
-      assert.is_true(err.has_code(e, "RTL-TASK-001"))
-      assert.equal(2, now())
-    end)
-
-    it("hides the deadlines around it", function ()
-      task.deadline(5, function ()
-        task.shield(60, function () assert.equal(60, task.remaining()) end)
-      end)
-    end)
-
-    it("ends: then the cancellation comes", function ()
-      local log = {}
-      local _, e = task.deadline(1, function ()
-        task.shield(10, task.sleep, 5)
-        log[#log + 1] = "shield left at " .. now()
-        task.yield()
-        log[#log + 1] = "never"
-      end)
-      assert.is_true(err.has_code(e, "RTL-TASK-001"))
-      assert.same({ "shield left at 5" }, log)
-    end)
-
-    it("protects tasks started inside", function ()
-      local log = {}
-      task.deadline(1, function ()
-        task.shield(10, task.group, function (g)
-          g:spawn(function ()
-            task.sleep(5)
-            log[1] = now()
-          end)
-        end)
-      end)
-      assert.same({ 5 }, log)
-    end)
-  end)
-
   describe("coroutines inside tasks", function ()
     it("wait without their consumer seeing it", function ()
       local numbers = coroutine.wrap(function ()
@@ -645,33 +426,6 @@ describe("task", function ()
     end)
   end)
 
-  describe("limit", function ()
-    it("lets so many in at once, and the next in when one fails", function ()
-      local l, inside, most, failed = task.limit(2), 0, 0, 0
-      task.group(function (g)
-        for i = 1, 6 do
-          g:spawn(function ()
-            local ok = pcall(l.with, l, function ()
-              inside = inside + 1
-              most = math.max(most, inside)
-              task.sleep(1)
-              inside = inside - 1
-              if i % 2 == 0 then error(BOOM) end
-            end)
-            if not ok then failed = failed + 1 end
-          end)
-        end
-      end)
-      assert.same({ 2, 3, 3 }, { most, failed, now() })
-    end)
-
-    it("gives its place back when it is cancelled", function ()
-      local l = task.limit(1)
-      task.deadline(1, l.with, l, task.sleep, 9)
-      assert.equal("in", l:with(function () return "in" end))
-    end)
-  end)
-
   describe("await", function ()
     local function child()
       return assert(require "rtl.native.process".spawn { argv = { "sleep", "30" },
@@ -679,7 +433,7 @@ describe("task", function ()
     end
 
     it("is cut by a deadline, and the handle is whole", function ()
-      clock.use(former)
+      restore()
       local c <close> = child()
       local _, e = task.deadline(0.02, task.await, c)
       assert.is_true(err.has_code(e, "RTL-TASK-001"))
@@ -688,7 +442,7 @@ describe("task", function ()
     end)
 
     it("refuses two who wait for one handle", function ()
-      clock.use(former)
+      restore()
       local c <close> = child()
       local ok, e = pcall(task.group, function (g)
         g:spawn(task.await, c)
@@ -703,7 +457,7 @@ describe("task", function ()
     assert.same({ tasks = 0, timers = 0, awaited = 0 }, task.live())
   end)
 
-  it("switches fast enough for the fault loops", function ()
+  it("lets a hundred tasks take turns", function ()
     local count = 0
     task.group(function (g)
       for _ = 1, 100 do
@@ -711,29 +465,5 @@ describe("task", function ()
       end
     end)
     assert.equal(10000, count)
-  end)
-end)
-
-describe("a limit that thousands wait for", function ()
-  it("lets them in in the order in which they came, but for those that left", function ()
-    local limit, order = task.limit(1), {}
-    task.run(function ()
-      task.group(function (g)
-        local left
-        for i = 1, 3000 do
-          local t = g:spawn(function ()
-            limit:with(function ()
-              order[#order + 1] = i
-              task.yield()
-            end)
-          end)
-          if i == 1500 then left = t end
-        end
-        task.yield()
-        left:cancel()
-      end)
-    end)
-    assert.equal(2999, #order)
-    for i, n in ipairs(order) do assert.equal(i < 1500 and i or i + 1, n) end
   end)
 end)
