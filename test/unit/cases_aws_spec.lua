@@ -411,11 +411,11 @@ end)
 
 -- Reports, and wishes of others (W…), that stand in another spec: its file and the test's name.
 local ELSEWHERE = {
-  K001 = { "unit/kinds_spec", "refuses to go on when EC2 kept it without the reservation" },
-  K002 = { "unit/kinds_spec", "has all three of a capacity block: type, market and reservation" },
+  K001 = { "unit/launch_template_spec", "refuses to go on when EC2 kept it without" },
+  K002 = { "unit/launch_template_spec", "has all three of a capacity block: type, market" },
   K003 = { "cli/capacity_spec", "takes a reservation that was given: its zone wins" },
   K004 = { "unit/kinds_spec", "does not blame the zone when reservation and placement group do" },
-  K005 = { "unit/kinds_spec", "gives card 0 device 0 and device 1 of each further card" },
+  K005 = { "unit/instances_spec", "gives card 0 device 0 and device 1 of each further card" },
   K006 = { "contract/launch_templates_spec", "have one interface a card: card 0 device 0" },
   K007 = { "unit/given_network_spec", "is refused where the nodes would never join" },
   K008 = { "unit/given_network_spec", "is refused where a node with several interfaces" },
@@ -447,7 +447,7 @@ local ELSEWHERE = {
   W12 = { "fault/strays_spec", "removes two groups of the cluster that name each other" },
   W13 = { "fault/strays_spec", "keeps a claim's volume and says its price" },
   W14 = { "unit/given_spec", "is open to itself both ways, in the given VPC" },
-  W15 = { "unit/kinds_spec", "targets a reservation group, and a placement group when asked" },
+  W15 = { "unit/launch_template_spec", "targets a reservation group, and a placement group" },
   W16 = { "fault/given_spec", "leaves nothing in a given cluster, and its add-ons alone" },
   W17 = { "cli/plan_out_spec", "tells each request and each object that the deploy then sends" },
   W39 = { "unit/lease_spec", "is made before anything that bills, and ends all of it" },
