@@ -1,8 +1,11 @@
 --- For unit specs of rtl.aws: scripted answers on the wire, a clock that only waits move, and
 -- chance that is always one half.
 
+local aws = require "rtl.aws"
 local clock = require "rtl.clock"
+local credentials = require "rtl.aws.credentials"
 local entropy = require "rtl.entropy"
+local err = require "rtl.err"
 local process = require "rtl.process"
 local wire = require "rtl.wire"
 
@@ -61,6 +64,42 @@ function M.environment(variables, run, lines)
     write = lines and function () return true end or nil,
   }
   return function () process.use(former) end
+end
+
+--- A client with KEYS; options: as rtl.aws.client.
+function M.client(service, options)
+  local given = { region = "us-east-1", credentials = credentials.static(M.KEYS) }
+  for key, value in pairs(options or {}) do given[key] = value end
+  return aws.client(service, given)
+end
+
+-- ---- answers ----
+
+--- What EC2 says to describe_vpcs where there is none.
+M.NO_VPCS = { body = "<DescribeVpcsResponse><vpcSet/></DescribeVpcsResponse>" }
+
+--- An error in EC2's form.
+function M.ec2_error(code, status)
+  return { status = status or 400, body = "<Response><Errors><Error><Code>" .. code
+    .. "</Code><Message>m</Message></Error></Errors></Response>" }
+end
+
+--- An error of a service that speaks JSON.
+function M.json_error(code, status)
+  return { status = status or 400, body = '{"__type":"' .. code .. '","message":"m"}' }
+end
+
+--- A connection that was lost; `sent`: the request may have taken effect.
+function M.lost(sent)
+  return { err = err.new { code = "RTL-NET-008", message = "connection lost", retryable = true,
+                           sent = sent } }
+end
+
+--- A header of a request, or nil.
+function M.header(request, name)
+  for _, pair in ipairs(request.headers) do
+    if pair[1]:lower() == name then return pair[2] end
+  end
 end
 
 return M
