@@ -234,6 +234,7 @@ static int on_sending(void *data, char *remote, char *local, int remote_port, in
 static void finish(struct rtl_http *self, enum rtl_http_error error) {
   self->done = 1;
   self->error = error;
+  self->transfer.ended_well = error == RTL_HTTP_OK;
   rtl_loop_timer_clear(rtl_loop_default(), &self->timer);
   rtl_transfer_end(&self->transfer);
   post(self);
@@ -390,7 +391,7 @@ static void init(struct rtl_http *self, const struct rtl_http_options *options) 
 
 static CURLcode start(struct rtl_http *self, const struct rtl_http_options *options) {
   CURLcode code = CURLE_OK;
-  CURL *easy = rtl_http_easy(&options->route, &self->hold, &code);
+  CURL *easy = rtl_http_easy(self->transfer.multi, &options->route, &self->hold, &code);
   if (easy == NULL) {
     return code;
   }

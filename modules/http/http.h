@@ -128,9 +128,10 @@ int rtl_http_origin(const char *url, struct rtl_http_origin *out);
 
 /* ---- shared by http.c and stream.c ---- */
 
-/* An easy handle with the route set, or NULL (no memory, or *refused says what libcurl refused). */
-CURL *rtl_http_easy(const struct rtl_http_route *route, struct rtl_http_hold *hold,
-                    CURLcode *refused);
+/* An easy handle for the multi with the route set, or NULL (no memory, or *refused says what libcurl
+ * refused). */
+CURL *rtl_http_easy(struct rtl_multi *multi, const struct rtl_http_route *route,
+                    struct rtl_http_hold *hold, CURLcode *refused);
 void rtl_http_let_go(struct rtl_http_hold *hold);
 enum rtl_http_error rtl_http_error_of(CURL *easy, CURLcode code, int head_done, int sent);
 

@@ -129,10 +129,30 @@ const char *rtl_multi_open(struct rtl_multi *self) {
 
 void rtl_multi_close(struct rtl_multi *self) {
   if (self->handle != NULL && self->live == 0) {
+    if (self->spare != NULL) {
+      rtl_curl.curl_easy_cleanup(self->spare);
+      self->spare = NULL;
+    }
     rtl_curl.curl_multi_cleanup(self->handle);
     rtl_loop_timer_clear(rtl_loop_default(), &self->timer);
     rtl_loop_timer_clear(rtl_loop_default(), &self->end);
     self->handle = NULL;
+  }
+}
+
+CURL *rtl_multi_easy(struct rtl_multi *self) {
+  CURL *easy = self->spare;
+  self->spare = NULL;
+  return easy != NULL ? easy : rtl_curl.curl_easy_init();
+}
+
+/* To make a handle costs more than to reset one, and most requests come one after another. */
+static void give_up(struct rtl_multi *self, CURL *easy, int may_serve_again) {
+  if (may_serve_again && self->spare == NULL) {
+    rtl_curl.curl_easy_reset(easy);
+    self->spare = easy;
+  } else {
+    rtl_curl.curl_easy_cleanup(easy);
   }
 }
 
@@ -157,7 +177,7 @@ void rtl_transfer_end(struct rtl_transfer *self) {
     return;
   }
   rtl_curl.curl_multi_remove_handle(self->multi->handle, self->easy);
-  rtl_curl.curl_easy_cleanup(self->easy);
+  give_up(self->multi, self->easy, self->ended_well);
   self->easy = NULL;
   self->multi->live--;
   if (self->multi->doomed == self) {

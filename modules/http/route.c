@@ -95,9 +95,9 @@ static CURLcode set_manners(CURL *easy, const struct rtl_http_route *route, char
   return code;
 }
 
-CURL *rtl_http_easy(const struct rtl_http_route *route, struct rtl_http_hold *hold,
-                    CURLcode *refused) {
-  CURL *easy = rtl_curl.curl_easy_init();
+CURL *rtl_http_easy(struct rtl_multi *multi, const struct rtl_http_route *route,
+                    struct rtl_http_hold *hold, CURLcode *refused) {
+  CURL *easy = rtl_multi_easy(multi);
   if (easy == NULL) {
     *refused = CURLE_OUT_OF_MEMORY;
     return NULL;

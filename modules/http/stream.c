@@ -49,7 +49,7 @@ static CURLcode start(struct rtl_stream *self, const struct rtl_http_route *rout
   if (rtl_multi_open(&self->multi) != NULL) {
     return CURLE_OUT_OF_MEMORY;
   }
-  CURL *easy = rtl_http_easy(route, &self->hold, &code);
+  CURL *easy = rtl_http_easy(&self->multi, route, &self->hold, &code);
   if (easy == NULL) {
     return code;
   }

@@ -184,6 +184,19 @@ describe("a request", function ()
     end
   end)
 
+  it("leaves nothing of a request to the next one", function ()
+    local plain = echo()
+    echo { method = "PUT", body = "b", gzip = true, once = true, headers = { A = "1" } }
+    assert.equal("", assert(get("/echo", { method = "HEAD" })).body)
+    local left = 2
+    echo { method = "POST", body = function ()
+      left = left - 1
+      return left > 0 and "c" or nil
+    end }
+    local seen = echo()
+    assert.same({ plain.method, plain.headers, plain.body }, { seen.method, seen.headers, seen.body })
+  end)
+
   it("reuses its connection, and runs many at once", function ()
     http.close_idle()
     assert.equal(1, echo().served)
