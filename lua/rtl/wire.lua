@@ -55,37 +55,35 @@ end
 local FRAMING = { ["content-length"] = true, ["transfer-encoding"] = true }
 local AGENT = { "User-Agent", "rtl/" .. host.version }
 
--- Adds {name, value}; returns whether it names the user agent.
-local function add_header(list, pair)
-  local name, value = pair[1], pair[2]
-  if type(name) ~= "string" then misuse("request", "header names are strings") end
-  if type(value) == "number" then
-    pair = { name, tostring(value) }
-  elseif not is_bytes(value) then
-    misuse("request", "header " .. name .. " is no string or secret")
-  end
-  local small = name:lower()
-  if not FRAMING[small] then list[#list + 1] = pair end
-  return small == "user-agent"
+local function value_of(name, value)
+  if is_bytes(value) then return value end
+  if type(value) == "number" then return tostring(value) end
+  misuse("request", "header " .. name .. " is no string or secret")
 end
 
-local function sorted_names(headers)
+-- {{name, value}, …}, also of {name = value}, in the order of the names.
+local function pairs_of(headers)
   local names = {}
   for name, value in pairs(headers) do
     if type(name) == "string" and value then names[#names + 1] = name end
   end
+  if #names == 0 then return headers end
   table.sort(names)
-  return names
+  local list = table.move(headers, 1, #headers, 1, {})
+  for _, name in ipairs(names) do list[#list + 1] = { name, headers[name] } end
+  return list
 end
 
 local function headers_of(headers)
   local list, agent = {}, false
-  for i, pair in ipairs(headers) do
+  for i, pair in ipairs(pairs_of(headers)) do
     if type(pair) ~= "table" then misuse("request", "header number " .. i .. " is no pair") end
-    agent = add_header(list, pair) or agent
-  end
-  for _, name in ipairs(sorted_names(headers)) do
-    agent = add_header(list, { name, headers[name] }) or agent
+    local name = pair[1]
+    if type(name) ~= "string" then misuse("request", "header names are strings") end
+    local value, small = value_of(name, pair[2]), name:lower()
+    if value ~= pair[2] then pair = { name, value } end
+    agent = agent or small == "user-agent"
+    if not FRAMING[small] then list[#list + 1] = pair end
   end
   if not agent then list[#list + 1] = AGENT end
   return list
@@ -101,11 +99,7 @@ local function seconds_of(name, req, field, default)
   return value
 end
 
-local function check_pem(name, tls, field)
-  if tls[field] ~= nil and not is_bytes(tls[field]) then
-    misuse(name, "tls." .. field .. " is no PEM text")
-  end
-end
+local PEM = { ca = true, cert = true, key = true }
 
 -- What request and connect have in common.
 local function check_route(name, req)
@@ -114,9 +108,11 @@ local function check_route(name, req)
   local tls = req.tls
   if tls == nil then return end
   if type(tls) ~= "table" then misuse(name, "tls is no table") end
-  check_pem(name, tls, "ca")
-  check_pem(name, tls, "cert")
-  check_pem(name, tls, "key")
+  for field, text in pairs(tls) do
+    if PEM[field] and not is_bytes(text) then
+      misuse(name, "tls." .. field .. " is no PEM text")
+    end
+  end
 end
 
 local function check_body(req)
