@@ -244,7 +244,7 @@ static void push_header(lua_State *L, struct rtl_span name, struct rtl_span valu
 static void push_headers(lua_State *L, struct rtl_span rest, int decoded) {
   struct rtl_span name, value;
   lua_Integer count = 0;
-  lua_newtable(L);
+  lua_createtable(L, 8, 0);
   while (rtl_head_next(&rest, &name, &value)) {
     if (!decoded || !(is_word(name, "Content-Encoding") || is_word(name, "Content-Length"))) {
       push_header(L, name, value);

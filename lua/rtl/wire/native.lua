@@ -125,13 +125,12 @@ end
 local known = {}
 
 local function origin_of(url)
-  if secret.is(url) then return http.origin(url) end
-  if known.url ~= url then
-    local scheme, host, port = http.origin(url)
-    if scheme == nil then return nil, host, port end
+  if known.url == url then return known.scheme, known.host, known.port end
+  local scheme, host, port = http.origin(url)
+  if scheme and not secret.is(url) then
     known = { url = url, scheme = scheme, host = host, port = port }
   end
-  return known.scheme, known.host, known.port
+  return scheme, host, port
 end
 
 local PROXIES = {
@@ -208,19 +207,28 @@ local function reader(handle, req)
   end
 end
 
+local function answered(handle, req)
+  local event, a, b, c, d, e = next_event(handle, req)
+  if event == "failed" then return failure(req, a, b, c, d) end
+  return { status = a, reason = b, headers = c, repeated = d > 1, body = e }
+end
+
+local function streamed(handle, req)
+  local guard <close> = guarding(handle)
+  local answer, e = answered(handle, req)
+  if not answer then return nil, e end
+  guard.handle = nil
+  answer.read, answer.close = reader(handle, req), function () handle:close() end
+  return answer
+end
+
 --- See rtl.wire.
 function M.request(req)
   local handle, name, message = start(req)
   if not handle then return failure(req, name, message, false) end
-  local guard <close> = guarding(handle)
-  local event, a, b, c, d, e = next_event(handle, req)
-  if event == "failed" then return failure(req, a, b, c, d) end
-  local answer = { status = a, reason = b, headers = c, repeated = d > 1, body = e }
-  if req.stream then
-    guard.handle = nil
-    answer.read, answer.close = reader(handle, req), function () handle:close() end
-  end
-  return answer
+  if req.stream then return streamed(handle, req) end
+  local _ <close> = handle
+  return answered(handle, req)
 end
 
 -- ---- byte streams ----

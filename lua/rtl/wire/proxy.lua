@@ -40,11 +40,15 @@ local function is_loopback(host)
 end
 
 -- Most requests go to the host of the one before.
-local last_host, last_near
+local last = {}
 
-local function is_near(host)
-  if host ~= last_host then last_host, last_near = host, is_loopback(host) end
-  return last_near
+-- The host without brackets and the dot at its end, in small letters, and whether it is near.
+local function place_of(host)
+  if last.host ~= host then
+    local name = host:lower():gsub("^%[(.*)%]$", "%1"):gsub("%.$", "")
+    last = { host = host, name = name, near = is_loopback(name) }
+  end
+  return last.name, last.near
 end
 
 -- One entry of NO_PROXY: a name covers the names below it; an address or block covers itself.
@@ -66,23 +70,21 @@ local function excluded(list, host, port)
   return false
 end
 
-local function first(getenv, ...)
-  for _, name in ipairs { ... } do
-    local value = getenv(name)
-    if value and value ~= "" then return value end
-  end
-  return nil
+local function variable(getenv, small, large)
+  local value = getenv(small)
+  if not value or value == "" then value = getenv(large) end
+  return value ~= "" and value or nil
 end
 
 --- The proxy for a connection, or nil. `scheme` is "http" or "https", `host` without brackets,
 -- `port` an integer, `getenv(name)` gives a variable's value or nil.
 function M.choose(scheme, host, port, getenv)
-  host = host:lower():gsub("^%[(.*)%]$", "%1"):gsub("%.$", "")
-  if is_near(host) then return nil end
-  local proxy = given or scheme == "https" and first(getenv, "https_proxy", "HTTPS_PROXY")
-    or scheme == "http" and first(getenv, "http_proxy", "HTTP_PROXY")
-    or first(getenv, "all_proxy", "ALL_PROXY")
-  if not proxy or excluded(first(getenv, "no_proxy", "NO_PROXY") or "", host, port) then
+  local name, near = place_of(host)
+  if near then return nil end
+  local proxy = given or scheme == "https" and variable(getenv, "https_proxy", "HTTPS_PROXY")
+    or scheme == "http" and variable(getenv, "http_proxy", "HTTP_PROXY")
+    or variable(getenv, "all_proxy", "ALL_PROXY")
+  if not proxy or excluded(variable(getenv, "no_proxy", "NO_PROXY") or "", name, port) then
     return nil
   end
   return proxy
