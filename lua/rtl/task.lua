@@ -172,6 +172,7 @@ local function run_ready()
       resume(task)
     end
   end
+  if ready.first > ready.last then ready.first, ready.last = 1, 0 end -- in places that are there
 end
 
 local interrupt = assert(loop.watch(host.interrupt_fd(), "r"))
@@ -210,7 +211,7 @@ end
 
 -- One round. Returns false when all tasks wait for each other.
 local function turn()
-  timers.fire(clock.mono())
+  if timers.next() then timers.fire(clock.mono()) end
   run_ready()
   local timeout = time_to_sleep()
   if timeout == false then return false end
