@@ -56,9 +56,11 @@ local FRAMING = { ["content-length"] = true, ["transfer-encoding"] = true }
 local AGENT = { "User-Agent", "rtl/" .. host.version }
 
 local function value_of(name, value)
-  if is_bytes(value) then return value end
   if type(value) == "number" then return tostring(value) end
-  misuse("request", "header " .. name .. " is no string or secret")
+  if not secret.is(value) then
+    misuse("request", "header " .. name .. " is no string or secret")
+  end
+  return value
 end
 
 -- {{name, value}, …}, also of {name = value}, in the order of the names.
@@ -77,11 +79,12 @@ end
 local function headers_of(headers)
   local list, agent = {}, false
   for i, pair in ipairs(pairs_of(headers)) do
-    if type(pair) ~= "table" then misuse("request", "header number " .. i .. " is no pair") end
-    local name = pair[1]
-    if type(name) ~= "string" then misuse("request", "header names are strings") end
-    local value, small = value_of(name, pair[2]), name:lower()
-    if value ~= pair[2] then pair = { name, value } end
+    if type(pair) ~= "table" or type(pair[1]) ~= "string" then
+      misuse("request", "header number " .. i .. " is no pair of a name and a value")
+    end
+    local name, value = pair[1], pair[2]
+    if type(value) ~= "string" then pair = { name, value_of(name, value) } end
+    local small = name:lower()
     agent = agent or small == "user-agent"
     if not FRAMING[small] then list[#list + 1] = pair end
   end
@@ -172,17 +175,18 @@ answer_mt.__close = answer_methods.close
 
 -- A name may come ten thousand times: its values are joined once.
 local function header_map(list)
-  local map, repeated = {}, {}
+  local map, repeated = {}, nil
   for _, pair in ipairs(list) do
     local name, value = pair[1]:lower(), pair[2]
     if map[name] == nil then
       map[name] = value
     else
+      repeated = repeated or {}
       repeated[name] = repeated[name] or { map[name] }
       table.insert(repeated[name], value)
     end
   end
-  for name, values in pairs(repeated) do map[name] = table.concat(values, ", ") end
+  for name, values in pairs(repeated or NONE) do map[name] = table.concat(values, ", ") end
   return map
 end
 
