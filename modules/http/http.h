@@ -128,8 +128,8 @@ int rtl_http_origin(const char *url, struct rtl_http_origin *out);
 
 /* ---- shared by http.c and stream.c ---- */
 
-/* An easy handle for the multi with the route set, or NULL (no memory, or *refused says what libcurl
- * refused). */
+/* An easy handle for the multi with the route set, or NULL: no memory, or *refused says what
+ * libcurl refused. */
 CURL *rtl_http_easy(struct rtl_multi *multi, const struct rtl_http_route *route,
                     struct rtl_http_hold *hold, CURLcode *refused);
 void rtl_http_let_go(struct rtl_http_hold *hold);
