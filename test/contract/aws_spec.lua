@@ -1,7 +1,10 @@
 -- Each kind of operation against moto, every request judged by botocore on its way.
 local aws = require "rtl.aws"
 local array = require "rtl.array"
+local clock = require "rtl.clock"
+local json = require "rtl.native.json"
 local moto = require "test.support.moto"
+local secret = require "rtl.native.secret"
 
 local server, session
 local function client(service) return session:client(service) end
@@ -216,10 +219,10 @@ describe("AWS, as moto plays it,", function ()
     assert.same({}, ok(ec2:all("describe_volumes", {})))
     assert.same({}, ok(ec2:all("describe_network_interfaces", {})))
     assert.is_true(#ok(ec2:describe_account_attributes {}).AccountAttributes > 0)
-    assert.is_true(#ok(ec2:describe_spot_price_history {
+    assert.is_true(array.is(ok(ec2:describe_spot_price_history {
       InstanceTypes = { "m5.large" }, ProductDescriptions = { "Linux/UNIX" },
       StartTime = "2026-12-01T10:00:00Z",
-    }).SpotPriceHistory >= 0)
+    }).SpotPriceHistory))
     local text, failure = ec2:get_console_output { InstanceId = "i-0123456789abcdef0" }
     assert.is_nil(text)
     assert.equal("InvalidInstanceID.NotFound", failure.code)
@@ -410,68 +413,6 @@ describe("AWS, as moto plays it,", function ()
     })))
   end)
 
-  it("keeps parameters, and lets one writer in", function ()
-    local ssm = client "ssm"
-    local first = ok(ssm:put_parameter {
-      Name = "/rtl/lock", Value = "run-1", Type = "String", Overwrite = false,
-    })
-    assert.equal(1, first.Version)
-    local second, failure = ssm:put_parameter {
-      Name = "/rtl/lock", Value = "run-2", Type = "String", Overwrite = false,
-    }
-    assert.is_nil(second)
-    assert.equal("ParameterAlreadyExists", failure.code)
-    assert.is_true(aws.errors.exists(failure))
-    assert.equal("run-1", ok(ssm:get_parameter { Name = "/rtl/lock" }).Parameter.Value)
-    ok(ssm:delete_parameter { Name = "/rtl/lock" })
-    local _, gone = ssm:get_parameter { Name = "/rtl/lock" }
-    assert.is_true(aws.errors.not_found(gone))
-  end)
-
-  it("schedules, groups, finds by tag, and lists what else may cost", function ()
-    local scheduler = client "scheduler"
-    ok(scheduler:create_schedule_group { Name = "rtl-demo" })
-    ok(scheduler:create_schedule {
-      Name = "end-gpu", GroupName = "rtl-demo", ScheduleExpression = "at(2030-01-01T00:00:00)",
-      FlexibleTimeWindow = { Mode = "OFF" }, ActionAfterCompletion = "DELETE",
-      Target = {
-        Arn = "arn:aws:scheduler:::aws-sdk:eks:deleteNodegroup",
-        RoleArn = "arn:aws:iam::123456789012:role/lease",
-        Input = { ClusterName = "demo", NodegroupName = "gpu" },
-        RetryPolicy = { MaximumRetryAttempts = 185, MaximumEventAgeInSeconds = 86400 },
-      },
-    })
-    local schedule = ok(scheduler:get_schedule { Name = "end-gpu", GroupName = "rtl-demo" })
-    assert.equal("demo", schedule.Target.Input.ClusterName)
-    assert.equal(1, #ok(scheduler:all("list_schedules", { GroupName = "rtl-demo" })))
-    ok(scheduler:delete_schedule { Name = "end-gpu", GroupName = "rtl-demo" })
-    ok(scheduler:delete_schedule_group { Name = "rtl-demo" })
-
-    local groups = client "resource-groups"
-    ok(groups:create_group {
-      Name = "rtl-demo", Tags = { a = "b" },
-      Configuration = {
-        { Type = "AWS::EC2::CapacityReservationPool" },
-        { Type = "AWS::ResourceGroups::Generic", Parameters = {
-          { Name = "allowed-resource-types", Values = { "AWS::EC2::CapacityReservation" } },
-        } },
-      },
-    })
-    assert.equal("rtl-demo", ok(groups:get_group { GroupName = "rtl-demo" }).Group.Name)
-    ok(groups:delete_group { GroupName = "rtl-demo" })
-
-    local found = ok(client("tagging"):all("get_resources", {
-      TagFilters = { { Key = "rtl:deployment", Values = { "demo" } } },
-    }))
-    assert.same({}, found)
-    assert.same({}, ok(client("elb"):all("describe_load_balancers", {})))
-    assert.same({}, ok(client("elbv2"):all("describe_load_balancers", {})))
-    assert.same({}, ok(client("elbv2"):all("describe_target_groups", {})))
-    assert.same({}, ok(client("logs"):all("describe_log_groups", {
-      logGroupNamePrefix = "/aws/eks/",
-    })))
-  end)
-
   it("keeps a bucket with objects, tags and its settings", function ()
     local s3 = client "s3"
     local bucket = "rtl-demo-checkpoints"
@@ -518,34 +459,32 @@ describe("AWS, as moto plays it,", function ()
     assert.is_true(aws.errors.not_found(failure))
   end)
 
+  -- What the judge has against the token of a session for the cluster "demo".
+  local function token_problems(of)
+    local token = secret.reveal(ok(aws.eks_token(of, "demo")))
+    return json.decode(server:post("verify", { token = token, cluster = "demo" })).problems
+  end
+
   it("signs with the temporary keys of a role, its token included", function ()
     local keys = ok(client("sts"):assume_role {
       RoleArn = "arn:aws:iam::123456789012:role/admin", RoleSessionName = "rtl",
       DurationSeconds = 900,
     }).Credentials
-    assert.is_true(keys.Expiration > require("rtl.clock").utc())
+    assert.is_true(keys.Expiration > clock.utc())
     local as_role = server:session { credentials = {
       access_key_id = keys.AccessKeyId, secret_access_key = keys.SecretAccessKey,
       session_token = keys.SessionToken,
     } }
     assert.truthy(ok(as_role:identity()).arn:find "assumed%-role/admin/rtl")
-    local token = ok(aws.eks_token(as_role, "demo"))
-    local body = server:post("verify", {
-      token = require("rtl.native.secret").reveal(token), cluster = "demo",
-    })
-    assert.same({}, require("rtl.native.json").decode(body).problems)
+    assert.same({}, token_problems(as_role))
   end)
 
   it("makes a token that names the cluster", function ()
-    local token = ok(aws.eks_token(session, "demo"))
-    local body = server:post("verify", {
-      token = require("rtl.native.secret").reveal(token), cluster = "demo",
-    })
-    assert.same({}, require("rtl.native.json").decode(body).problems)
+    assert.same({}, token_problems(session))
   end)
 
-  it("uses few connections", function ()
+  it("keeps its connection", function ()
     for _ = 1, 5 do ok(client("eks"):list_clusters {}) end
-    assert.is_true(server:report().connections <= 2)
+    assert.equal(1, server:report().connections)
   end)
 end)
