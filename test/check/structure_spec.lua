@@ -108,25 +108,23 @@ describe("time, randomness, processes, environment and yields", function ()
   end)
 
   it("are called in C by their one owner", function ()
-    local build = os.getenv("RTL_BUILD") or "build"
-    local wrong = {}
-    for _, object in ipairs(some_lines_of(("find %s/host %s/modules -name '*.o'"):format(build,
-      build))) do
-      local place = object:sub(#build + 2)
-      local undefined = {}
-      for _, line in ipairs(lines_of("nm -u " .. object)) do
-        undefined[line:match("U ([%w_]+)") or ""] = true
+    local owners, wrong = {}, {} -- symbol → folders
+    for _, rule in ipairs(C_OWNED) do
+      for _, symbol in ipairs(rule[1]) do owners[symbol] = rule[2] end
+    end
+    local function may_call(place, symbol)
+      for _, folder in ipairs(owners[symbol]) do
+        if place:sub(1, #folder) == folder then return true end
       end
-      for _, rule in ipairs(C_OWNED) do
-        local owner = false
-        for _, folder in ipairs(rule[2]) do
-          owner = owner or place:sub(1, #folder) == folder
-        end
-        for _, symbol in ipairs(rule[1]) do
-          if undefined[symbol] and not owner then
-            wrong[#wrong + 1] = place .. " calls " .. symbol
-          end
-        end
+      return false
+    end
+    local build = os.getenv("RTL_BUILD") or "build"
+    local undefined = ("find %s/host %s/modules -name '*.o' | xargs nm -uA"):format(build, build)
+    for _, line in ipairs(some_lines_of(undefined)) do
+      local object, symbol = line:match("^(.-):%s+U ([%w_]+)")
+      local place = object and object:sub(#build + 2)
+      if owners[symbol] and not may_call(place, symbol) then
+        wrong[#wrong + 1] = place .. " calls " .. symbol
       end
     end
     assert.same({}, wrong)

@@ -194,7 +194,9 @@ describe("a request", function ()
       return left > 0 and "c" or nil
     end }
     local seen = echo()
-    assert.same({ plain.method, plain.headers, plain.body }, { seen.method, seen.headers, seen.body })
+    for _, part in ipairs { "method", "headers", "body" } do
+      assert.same(plain[part], seen[part])
+    end
   end)
 
   it("reuses its connection, and runs many at once", function ()
