@@ -72,11 +72,11 @@ local function table_lines(run, ranked)
   lines[#lines + 1] = ""
   lines[#lines + 1] = ("GPUs     %d × %s = %d %s"):format(s.gpu_count, s.gpu_type,
     s.gpu_count * row.gpus, row.gpu or "GPU")
-  add(lines, text.columns(places.rows(ranked.zones, nil, true)))
+  add(lines, text.columns(places.rows(ranked.zones, nil, true), nil, text.SCREEN))
   lines[#lines + 1] = "  prices: " .. pricing.source(run.ctx, s.gpu_type, regions_of(ranked))
   lines[#lines + 1] = "Quota    vCPU, with what runs and is held in each region"
-  add(lines, text.columns(region_rows(ranked)))
-  if ranked.problem then lines[#lines + 1] = "Problem  " .. tostring(ranked.problem) end
+  add(lines, text.columns(region_rows(ranked), nil, text.SCREEN))
+  if ranked.problem then report.labelled(lines, "Problem", { tostring(ranked.problem) }) end
   return lines
 end
 

@@ -36,7 +36,7 @@ local function rows_of(found)
     rows[i] = { clock.iso(live.starts), live.action, table.concat(id, " ") }
   end
   table.sort(rows, function (a, b) return table.concat(a) < table.concat(b) end)
-  return text.columns(rows, "  ")
+  return text.columns(rows, "  ", text.SCREEN)
 end
 
 local function show(run, found, word)

@@ -13,21 +13,17 @@ local pricing = require "rtl.kinds.pricing"
 local report = require "rtl.recipe.report"
 local text = require "rtl.recipe.text"
 
-local function add(lines, label, more)
-  for i, line in ipairs(more) do
-    lines[#lines + 1] = ("%-8s %s"):format(i == 1 and label or "", line)
-  end
-end
+local WIDTH = text.SCREEN - 9 -- beside the labels
 
 local function resource_lines(run)
   local t = plan.teardown.plan(run.ctx, run:all_kinds(), { purge = true })
   local rows, hourly = {}, 0.0
   for i, item in ipairs(t.items) do
     hourly = hourly + (item.hourly or 0)
-    rows[i] = { item.kind_name, item.name or "", report.id_beside(item.name, item.id),
+    rows[i] = { item.kind_name, item.name or "", text.id_beside(item.name, item.id),
       item.hourly and item.hourly > 0 and text.rate(item.hourly) or "" }
   end
-  local lines = text.columns(rows)
+  local lines = text.columns(rows, nil, WIDTH)
   table.insert(lines, 1, ("%s%s"):format(text.count(#t.items, "thing"),
     hourly > 0 and " · " .. text.rate(hourly) or ""))
   if hourly > 0 then
@@ -54,7 +50,7 @@ local function node_lines(client)
       device_count(node, "nvidia.com/gpu") .. " GPUs",
       device_count(node, "vpc.amazonaws.com/efa") .. " EFA" }
   end
-  return text.columns(rows)
+  return text.columns(rows, nil, WIDTH)
 end
 
 local function pod_lines(run)
@@ -65,7 +61,7 @@ local function pod_lines(run)
         pod.spec.nodeName or "", pods.trouble(pod) or "" }
     end
   end
-  return #rows > 0 and text.columns(rows) or { "none" }
+  return #rows > 0 and text.columns(rows, nil, WIDTH) or { "none" }
 end
 
 return {
@@ -79,20 +75,21 @@ return {
     run:load_prices()
     local lines = report.head(run)
     lines[#lines + 1] = ""
-    add(lines, "Made", resource_lines(run))
+    report.labelled(lines, "Made", resource_lines(run))
     if run:has_aws() then add_lease(run, lines) end
     local client, failure = run:k8s()
     if client then
-      add(lines, "Nodes", node_lines(client))
-      add(lines, "Ray", pod_lines(run))
+      report.labelled(lines, "Nodes", node_lines(client))
+      report.labelled(lines, "Ray", pod_lines(run))
     else
-      add(lines, "Cluster", { failure.message })
+      report.labelled(lines, "Cluster", { failure.message })
     end
     local job = run.record:recall("job")
     if job then
-      add(lines, "Job", { report.job { id = job.id, status = job.status, seconds = job.seconds,
-        text = "at " .. job.at } })
-      add(lines, "Verdict", { ("%s  %s"):format(job.verdict.verdict, job.verdict.text) })
+      report.labelled(lines, "Job", { report.job { id = job.id, status = job.status,
+        seconds = job.seconds, text = "at " .. job.at } })
+      report.labelled(lines, "Verdict",
+        { ("%s  %s"):format(job.verdict.verdict, job.verdict.text) })
     end
     report.world(lines)
     run:emit { type = "text", lines = lines }

@@ -20,17 +20,31 @@ local function price(hourly)
   return hourly and hourly > 0 and text.rate(hourly) or ""
 end
 
-local function rows(list, sign)
+local function add(lines, more)
+  table.move(more, 1, #more, #lines + 1, lines)
+end
+
+local function cells(list, sign)
   local out = {}
   for i, item in ipairs(list) do
     out[i] = { sign, item.kind_name or item.kind, item.name or item.key or "",
-      report.id_beside(item.name, item.id), price(item.hourly), item.reason or "" }
+      text.id_beside(item.name, item.id), price(item.hourly) }
   end
-  return text.columns(out, "  ")
+  return out
 end
 
-local function add(lines, more)
-  table.move(more, 1, #more, #lines + 1, lines)
+local function rows(list, sign)
+  return text.columns(cells(list, sign), "  ", text.SCREEN)
+end
+
+-- What could not be removed, and below each why.
+local function left_rows(list)
+  local lines = {}
+  for i, row in ipairs(text.rows(cells(list, "✗"), "  ", text.SCREEN)) do
+    add(lines, row)
+    add(lines, text.fold("     " .. list[i].reason, text.SCREEN, 0))
+  end
+  return lines
 end
 
 local function hourly(list)
@@ -67,7 +81,7 @@ local function end_lines(run, result, cost)
   else
     lines[#lines + 1] = ("Left     %s should be gone and %s not"):format(
       text.count(#result.left, "thing"), #result.left == 1 and "is" or "are")
-    add(lines, rows(result.left, "✗"))
+    add(lines, left_rows(result.left))
     lines[#lines + 1] = "Next     run the same command again; what stays names its reason above"
   end
   if #result.kept > 0 then

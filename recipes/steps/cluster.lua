@@ -331,7 +331,7 @@ return {
     local s, facts = run.settings, run.facts
     return {
       ("cluster %s, Kubernetes %s, add-ons active"):format(run.deployment, s.kubernetes_version),
-      ("%d × %s in %s, in one subnet, each with %s in the EFA group"):format(s.gpu_count,
+      ("%d × %s in one subnet of %s, each with %s in the EFA group"):format(s.gpu_count,
         s.gpu_type, facts.choice.gpu.zone_id, text.count(facts.instance.efa, "EFA interface")),
     }
   end,

@@ -43,7 +43,7 @@ describe("the deploy and teardown recipes against moto", function ()
     local status, text = rtl("recipes/deploy.lua", "--yes", "--to", "cluster",
       "--down-after", "4h")
     assert.equal(0, status, text)
-    assert.matches("2 × g6.12xlarge in use2%-az%d, in one subnet, each with 1 EFA interface", text)
+    assert.matches("2 × g6.12xlarge in one subnet of use2%-az%d, each with 1 EFA interface", text)
     assert.equal(#before.vpcs + 1, #ec2_ids("describe_vpcs", "VpcId"))
   end)
 

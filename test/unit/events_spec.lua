@@ -149,4 +149,31 @@ describe("texts for people", function ()
     assert.same({ "ä   b", "cc  d" }, text.columns { { "ä", "b" }, { "cc", "d" } })
     assert.same({ "one two", "three" }, text.wrap("one two three", 8))
   end)
+
+  it("fold what is too long at a blank, or else inside a name, and lose nothing", function ()
+    assert.same({ "  short" }, text.fold("  short", 20))
+    assert.same({ "  a  b  ccc", "      dddd ee" }, text.fold("  a  b  ccc dddd ee", 13))
+    assert.same({ "ää bb", "    c" }, text.fold("ää bb c", 5))
+    assert.same({ "group/", "workers-", "az2" }, text.fold("group/workers-az2", 8, 0))
+    assert.same({ "unbreakable" }, text.fold("unbreakable", 4))
+    local line = "ec2:DeleteVpc: vpc-0123 is used by eni-1, eni-2 and sg-3/x_y.z at 10:00"
+    for width = 12, 80 do
+      local lines = text.fold(line, width, 2)
+      local joined = {}
+      for i, part in ipairs(lines) do
+        assert.is_true(text.width(part) <= width, part)
+        joined[i] = part:gsub("^ +", "")
+      end
+      assert.equal((line:gsub(" ", "")), (table.concat(joined):gsub(" ", "")))
+    end
+  end)
+
+  it("narrow the widest columns to a screen, and keep each row together", function ()
+    local rows = { { "capacity_reservation/gpu-workers", "the idle hold", "1h" },
+      { "vpc/a", "none", "2h" } }
+    assert.same({ "capacity_reservation/gpu-workers  the idle hold  1h",
+      "vpc/a                             none           2h" }, text.columns(rows))
+    assert.same({ "  capacity_reservation/  the idle hold  1h", "  gpu-workers",
+      "  vpc/a                  none           2h" }, text.columns(rows, "  ", 45))
+  end)
 end)

@@ -14,7 +14,7 @@ local function in_world(spec, f)
     local bus, lines = events.bus(), {}
     local bill_then
     bus:add(function (event)
-      if event.type == "text" then bill_then = select(2, bill.lines(world)) end
+      if event.type == "text" then bill_then = select(3, pcall(bill.lines, world)) end
       for _, line in ipairs(event.type == "text" and event.lines or {}) do
         lines[#lines + 1] = line
       end
@@ -110,6 +110,22 @@ describe("the cost so far", function ()
       assert.equal("done", (play "teardown"))
       _, text = play "report"
       assert.is_true(math.abs(tonumber(told(text, "Receipt  ")) - sum) < 0.02)
+    end)
+  end)
+
+  it("names what has no price, and does not take it for free", function ()
+    in_world("calm", function (world, play)
+      local settings = { gpu_type = "p5e.48xlarge" } -- on no price list: it is sold in blocks
+      local named = "no price known:%s+node_group/gpu%-workers"
+      local exit, text = play("deploy", settings)
+      assert.equal("done", exit)
+      assert.matches("\nCost [^\n]*" .. named, text)
+      text = select(2, play("report", settings))
+      assert.matches("Receipt [^\n]*" .. named, text)
+      assert.matches("2 × p5e.48xlarge +stands +no price known +%?\n", text)
+      local ok, message = pcall(bill.lines, world)
+      assert.is_false(ok)
+      assert.matches("no On%-Demand price of p5e.48xlarge", message)
     end)
   end)
 

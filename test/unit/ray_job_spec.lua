@@ -235,7 +235,7 @@ describe("a verdict", function ()
         { name = "ip-10-0-0-1.us-east-2.compute.internal", efa_tx = 0, efa_rx = 0 } } } }
     assert.same({ "in a.log", "  line 6: lost", "  line 13: Using network Socket", "in b.log",
       "  line 2: Connected all rings",
-      "counters of ip-10-0-0-1: EFA sent 0 B, received 0 B; Ethernet sent unknown" },
+      "counters of ip-10-0-0-1: EFA sent 0 B, got 0 B; Ethernet sent unknown" },
       verdict.of(joined).lines)
   end)
 
@@ -247,7 +247,7 @@ describe("a verdict", function ()
     end
     local shown = verdict.of { verdict = "EFA", ok = true, log = { verdict = "EFA" },
       counters = { state = "flat", nodes = nodes } }
-    assert.same({ "counters of n7: EFA sent 0 B, received 0 B; Ethernet sent 1 B",
+    assert.same({ "counters of n7: EFA sent 0 B, got 0 B; Ethernet sent 1 B",
       "counters of all 64 nodes: EFA sent 63.0 KiB; Ethernet sent 64 B" }, shown.lines)
   end)
 

@@ -1,7 +1,7 @@
 local fs = require "rtl.fs"
 local load_file = require "rtl.recipe.load"
-local report = require "rtl.recipe.report"
 local recipe = require "rtl.recipe.recipe"
+local words = require "rtl.recipe.text"
 
 describe("a recipe", function ()
   local dir
@@ -69,7 +69,7 @@ describe("a list of resources", function ()
     for _, case in ipairs { { "system", "system", "" }, { "vpc-1", "main", "vpc-1" },
       { "ray/c", "c", "in ray" }, { "ray/c", "d", "ray/c" }, { "arn:x", nil, "arn:x" },
       { nil, "main", "" } } do
-      assert.equal(case[3], report.id_beside(case[2], case[1]))
+      assert.equal(case[3], words.id_beside(case[2], case[1]))
     end
   end)
 end)

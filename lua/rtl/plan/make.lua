@@ -67,9 +67,8 @@ end
 -- adopted: it stood before this ledger knew of it.
 local function begin(ctx, row, token, adopted)
   local res = row.resource
-  local price = cost.of_resource(ctx, res)
   return record(ctx, { event = "intent", key = res.key, kind = res.kind_name, name = res.name,
-    token = token, deps = row.needs, cost = price and not price.unknown and price or nil,
+    token = token, deps = row.needs, cost = cost.of_resource(ctx, res),
     ends_after = ends_after(res), adopted = adopted })
 end
 

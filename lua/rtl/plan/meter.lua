@@ -213,7 +213,8 @@ local function line_of(life, lives, now)
   local ended = end_of(life, now)
   return { key = life.key, what = cost.what, hours = stood, hourly = hourly, once = once,
     amount = stood * hourly + once, about = about or guessed, source = cost.source,
-    from = life.from, till = ended < now and ended or life.till, units = cost.units }
+    from = life.from, till = ended < now and ended or life.till, units = cost.units,
+    unknown = cost.unknown }
 end
 
 -- The lives since nothing at all stood, and what came before.
@@ -231,13 +232,15 @@ local function last_period(lives)
 end
 
 local function add_up(lives, now)
-  local receipt = { lines = {}, total = 0.0, about = false, sources = {}, hourly = 0.0 }
+  local receipt = { lines = {}, total = 0.0, about = false, sources = {}, hourly = 0.0,
+    unknown = {} }
   local seen = {}
   for i, life in ipairs(lives) do
     local line = line_of(life, lives, now)
     receipt.lines[i] = line
     receipt.total = receipt.total + line.amount
     receipt.about = receipt.about or line.about
+    if line.unknown then receipt.unknown[#receipt.unknown + 1] = line.key end
     if not line.till then receipt.hourly = receipt.hourly + (life.cost.hourly or 0) end
     if line.source and not seen[line.source] then
       seen[line.source] = true
@@ -249,9 +252,10 @@ end
 
 --- The receipt of what the records (a ledger's) tell of. options: now (unix seconds), more (further
 -- records, as M.look gives them).
--- Returns { lines = {{key, what, hours, hourly, once, amount, about, source, from, till, units}},
--- total, hourly (of what still stands), about (whether a line is an estimate), sources, earlier = {
--- total, count } of deployments that were gone before this one began }.
+-- Returns { lines = {{key, what, hours, hourly, once, amount, about, source, from, till, units,
+-- unknown (nobody knows its price)}}, total, hourly (of what still stands), about (whether a line
+-- is an estimate), unknown (keys of the lines that are not in the sums), sources,
+-- earlier = { total, count } of deployments that were gone before this one began }.
 function M.receipt(records, options)
   local all = table.move(records, 1, #records, 1, {})
   table.move(options.more or {}, 1, #(options.more or {}), #all + 1, all)

@@ -26,13 +26,19 @@ local function short_error(e)
   return ("%s (%s)"):format(inner.message, inner.code)
 end
 
+-- The id, as far as the name does not say it. A name that is cut says nothing.
+local function id_of(event)
+  if text.width(key_of(event)) > KEY_WIDTH then return tostring(event.id) end
+  return text.id_beside(event.name, event.id)
+end
+
 local resource = {}
 
 function resource.done(event)
   if event.action == "none" then return {} end
   local facts = {}
   if event.elapsed_s then facts[1] = text.elapsed(event.elapsed_s) end
-  if event.id then facts[#facts + 1] = tostring(event.id) end
+  if event.id then facts[#facts + 1] = id_of(event) end
   return { row(SIGN.done, key_of(event), DONE_WORD[event.action] or "done",
     table.concat(facts, "  ")) }
 end

@@ -343,10 +343,13 @@ function M.lines(run)
   for _, zone in ipairs(facts.ranked.zones) do
     if #s.region > 1 or zone.region == run.region then zones[#zones + 1] = zone end
   end
-  local columns = text.columns(M.rows(zones, facts.choice.gpu, #s.region > 1))
+  local columns = text.columns(M.rows(zones, facts.choice.gpu, #s.region > 1), nil, text.SCREEN)
   table.move(columns, 1, #columns, 2, lines)
   for _, region in ipairs(facts.ranked.regions) do
-    if region.why then lines[#lines + 1] = ("   %s: %s"):format(region.region, region.why) end
+    for _, line in ipairs(region.why and text.fold(("   %s: %s"):format(region.region, region.why),
+      text.SCREEN) or {}) do
+      lines[#lines + 1] = line
+    end
   end
   local crosses = crossing(run)
   if crosses then lines[#lines + 1] = "         " .. crosses end

@@ -12,7 +12,7 @@ local wire = require "rtl.wire"
 local M = {}
 
 local WIDTH = 96
-local LINE, DETAIL = 100, 17 -- columns of a plan's line, and of the first detail in it
+local DETAIL = 17 -- columns of the first detail in a plan's line
 local SIGN = { create = "+", change = "~", replace = "±", given = "=", unknown = "?", delete = "-",
   check = "·" }
 local COUNTED = { { "create", "to create" }, { "change", "to change" }, { "replace", "to replace" },
@@ -87,8 +87,8 @@ local function price_of(cost)
   return table.concat(parts, " + ")
 end
 
---- The line that sums the plan up.
-function M.summary(plan)
+-- The line that sums the plan up; two where one would be too long.
+local function summary(plan)
   local counts = {}
   for _, pair in ipairs(COUNTED) do
     local n = plan.counts[pair[1]] or 0
@@ -100,8 +100,10 @@ function M.summary(plan)
     right[1] = "≈ " .. text.about(plan.critical_path_s)
   end
   right[#right + 1] = price_of(plan.cost)
-  if #right == 0 then return left end
-  return text.pad(left, 48) .. "  " .. table.concat(right, " · ")
+  if #right == 0 then return { left } end
+  local line = text.pad(left, 48) .. "  " .. table.concat(right, " · ")
+  if text.width(line) <= text.SCREEN then return { line } end
+  return { left, (" "):rep(9) .. table.concat(right, " · ") }
 end
 
 local function changed_settings(values)
@@ -117,11 +119,15 @@ local function changed_settings(values)
   return text.wrap(table.concat(parts, " · "), WIDTH - 9)
 end
 
-local function labelled(lines, label, list)
-  for i, line in ipairs(list) do
-    lines[#lines + 1] = ("%-8s %s"):format(i == 1 and label or "", line)
+--- Adds the lines of `list` behind a label, each folded to the screen.
+function M.labelled(lines, label, list)
+  for i, whole in ipairs(list) do
+    for j, line in ipairs(text.fold(whole, text.SCREEN - 9, 2)) do
+      lines[#lines + 1] = ("%-8s %s"):format(i == 1 and j == 1 and label or "", line)
+    end
   end
 end
+local labelled = M.labelled
 
 --- The head of a run: what it is, where, and as whom.
 function M.head(run)
@@ -170,9 +176,9 @@ function M.plan(run, plan, sections)
     table.move(section, 1, #section, #lines + 1, lines)
   end
   lines[#lines + 1] = ""
-  lines[#lines + 1] = M.summary(plan)
+  for _, line in ipairs(summary(plan)) do lines[#lines + 1] = line end
   local rows = text.columns(plan_rows(plan), "  ")
-  for _, line in ipairs(rows) do lines[#lines + 1] = text.cut(line, LINE) end
+  for _, line in ipairs(rows) do lines[#lines + 1] = text.cut(line, text.SCREEN) end
   local notes = notes_of(plan)
   table.move(notes, 1, #notes, #lines + 1, lines)
   lines[#lines + 1] = ""
@@ -217,15 +223,6 @@ function M.plan_event(run, plan)
   return { type = "plan", settings = settings_of(run.settings), counts = plan.counts,
     left_out = plan.left_out, changes = changes, cost = plan.cost,
     critical_path_s = plan.critical_path_s, critical_path = plan.critical_path }
-end
-
---- What an id says beside the name: nothing when it is the name, the namespace when it is that of
--- an object in one, else itself.
-function M.id_beside(name, id)
-  id = tostring(id or "")
-  if id == name then return "" end
-  local namespace, rest = id:match("^([^/]+)/(.+)$")
-  return rest and rest == name and "in " .. namespace or id
 end
 
 -- ---- the end ----
@@ -309,8 +306,9 @@ function M.ending(run)
     labelled(lines, "Cost", { told })
   end
   lines[#lines + 1] = lease.line(run)
-  labelled(lines, "Record", { run.record.dir })
-  labelled(lines, "Remove", { M.command(run, "recipes/teardown.lua") })
+  -- A path or a command is to be copied: it stays whole.
+  lines[#lines + 1] = "Record   " .. run.record.dir
+  lines[#lines + 1] = "Remove   " .. M.command(run, "recipes/teardown.lua")
   M.world(lines, true)
   return lines
 end

@@ -14,6 +14,8 @@ local M = {}
 local LIVE_LINES = 12
 local TICK = 0.25
 local PATIENCE = 20 -- seconds before plain lines tell what is waited for
+-- What is fitted already, or what a job wrote.
+local WHOLE = { text = true, log = true }
 
 -- Standard output, brought out at once. Raises when nobody reads it any more: the bus then drops
 -- the face, and the run goes on.
@@ -70,7 +72,12 @@ function Plain:sink(event)
   if #list == 0 then list = { plain_progress(self, event) } end
   if event.type == "text" then stamp = "" end
   local out = {}
-  for i, line in ipairs(list) do out[i] = (line == "" and line or stamp .. line) .. "\n" end
+  for _, whole in ipairs(list) do
+    local room = WHOLE[event.type] and math.huge or text.SCREEN - #stamp
+    for _, line in ipairs(text.fold(whole, room)) do
+      out[#out + 1] = (line == "" and line or stamp .. line) .. "\n"
+    end
+  end
   if #out > 0 then self.write(redact.text(table.concat(out))) end
 end
 

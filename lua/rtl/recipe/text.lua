@@ -2,6 +2,9 @@
 
 local M = {}
 
+--- Columns that every line of a screen fits.
+M.SCREEN = 100
+
 --- Columns that a text takes (characters, not bytes).
 function M.width(text)
   return utf8.len(text) or #text
@@ -71,18 +74,115 @@ function M.count(n, one, many)
   return ("%d %s"):format(n, n == 1 and one or many or one .. "s")
 end
 
---- Rows (arrays of texts) as lines with columns two blanks apart.
-function M.columns(rows, indent)
-  local widths, lines = {}, {}
-  for _, row in ipairs(rows) do
-    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, M.width(cell)) end
-  end
-  for n, row in ipairs(rows) do
-    local cells = {}
-    for i, cell in ipairs(row) do
-      cells[i] = i < #row and M.pad(cell, widths[i]) or cell
+--- What an id says beside the name: nothing when it is the name, the namespace when it is that of
+-- an object in one, else itself.
+function M.id_beside(name, id)
+  id = tostring(id or "")
+  if id == name then return "" end
+  local namespace, rest = id:match("^([^/]+)/(.+)$")
+  return rest and rest == name and "in " .. namespace or id
+end
+
+-- ---- lines that are too long ----
+
+-- Where a text is best cut, in this order: a blank, a path's parts, a name's.
+local SEAMS = { " ", "/", "[-_.:]" }
+
+-- The last byte of what stays on a line of `width` columns, if it can be cut behind `from`.
+local function seam(whole, from, width)
+  local stop = utf8.len(whole) and utf8.offset(whole, width + 1) or width + 1
+  for i, pattern in ipairs(SEAMS) do
+    -- A blank may be the one behind the last column.
+    for at = i == 1 and stop or stop - 1, from, -1 do
+      if whole:sub(at, at):find(pattern) then return at end
     end
-    lines[n] = (indent or "") .. (table.concat(cells, "  "):gsub("%s+$", ""))
+  end
+end
+
+--- A line as lines of at most `width` columns; what follows the first stands `more` columns further
+-- in (4). Blanks inside stay, and a word is cut only where it is wider than a line itself.
+function M.fold(line, width, more)
+  local lead = line:match "^ *"
+  local hang, lines, prefix = lead .. (" "):rep(more or 4), {}, lead
+  local rest = line:sub(#lead + 1)
+  while M.width(prefix) + M.width(rest) > width do
+    local at = seam(rest, 2, width - #prefix)
+    if not at then break end
+    lines[#lines + 1] = prefix .. rest:sub(1, at):gsub(" +$", "")
+    rest, prefix = rest:sub(at + 1):gsub("^ +", ""), hang
+  end
+  lines[#lines + 1] = prefix .. rest
+  return lines
+end
+
+-- ---- columns ----
+
+local GAP = 2   -- blanks between columns
+local LEAST = 20 -- what a column keeps for itself when it is made narrower
+
+local function widths_of(rows)
+  local widths = {}
+  for _, row in ipairs(rows) do
+    for i, cell in ipairs(row) do
+      for _, line in ipairs(type(cell) == "table" and cell or { cell }) do
+        widths[i] = math.max(widths[i] or 0, M.width(line))
+      end
+    end
+  end
+  return widths
+end
+
+-- Takes from the widest columns what all are wider than `limit`.
+local function narrow(widths, limit)
+  local over, order = (#widths - 1) * GAP - limit, {}
+  for i, width in ipairs(widths) do over, order[i] = over + width, i end
+  table.sort(order, function (a, b)
+    if widths[a] ~= widths[b] then return widths[a] > widths[b] end
+    return a < b
+  end)
+  for _, i in ipairs(order) do
+    local less = math.min(math.max(over, 0), math.max(widths[i] - LEAST, 0))
+    widths[i], over = widths[i] - less, over - less
+  end
+end
+
+local function folded(rows, widths)
+  local out = {}
+  for n, row in ipairs(rows) do
+    out[n] = {}
+    for i, cell in ipairs(row) do out[n][i] = M.fold(cell, widths[i], 0) end
+  end
+  return out
+end
+
+-- The lines of a row whose cells are arrays of lines.
+local function lines_of(row, widths, indent)
+  local lines, height = {}, 1
+  for _, cell in ipairs(row) do height = math.max(height, #cell) end
+  for n = 1, height do
+    local cells = {}
+    for i, cell in ipairs(row) do cells[i] = M.pad(cell[n] or "", widths[i]) end
+    lines[n] = (indent .. table.concat(cells, (" "):rep(GAP))):gsub("%s+$", "")
+  end
+  return lines
+end
+
+--- Rows (arrays of texts) with columns two blanks apart: an array of lines for each. With `width`,
+-- no line is wider: the widest columns are folded.
+function M.rows(rows, indent, width)
+  local widths, out = widths_of(rows), {}
+  if width then narrow(widths, width - #(indent or "")) end
+  local cells = folded(rows, widths)
+  widths = widths_of(cells)
+  for i, row in ipairs(cells) do out[i] = lines_of(row, widths, indent or "") end
+  return out
+end
+
+--- As M.rows, the lines of all rows in one array.
+function M.columns(rows, indent, width)
+  local lines = {}
+  for _, row in ipairs(M.rows(rows, indent, width)) do
+    table.move(row, 1, #row, #lines + 1, lines)
   end
   return lines
 end

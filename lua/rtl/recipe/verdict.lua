@@ -28,7 +28,7 @@ local BY_COUNTERS = {
 -- EC2's names of nodes by their first part; the rest says the region.
 local function node_line(node)
   local function grew(n) return n and text.bytes(n) or "unknown" end
-  return ("counters of %s: EFA sent %s, received %s; Ethernet sent %s"):format(
+  return ("counters of %s: EFA sent %s, got %s; Ethernet sent %s"):format(
     node.name:gsub("%.[%w.-]*internal$", ""), grew(node.efa_tx), grew(node.efa_rx),
     grew(node.net_tx))
 end

@@ -50,13 +50,22 @@ local function in_block(region, item)
   return held and held.ReservationType == "capacity-block"
 end
 
+-- Nothing here is free because nobody wrote down what it costs.
+local function instance_price(region, item)
+  local price = price_list.instance(region.name, item.InstanceType)
+  if price then return price end
+  error(("the world can't bill %s: it has no On-Demand price of %s, which is sold in Capacity "
+    .. "Blocks (add one to lua/rtl/rehearse/aws/price_list.lua)"):format(item.InstanceId
+    or item.CapacityReservationId, item.InstanceType), 0)
+end
+
 -- A Capacity Block was paid when it was bought, with all that runs in it.
 function LINES.instances(region, one, now)
   local item = one.item
   if in_block(region, item) then return nil end
   local to = item.stopped_at and item.stopped_at // 1 or now
   return "instance", item.InstanceId, math.max(60 / 3600, hours(item.LaunchTime, to)),
-    price_list.instance(region.name, item.InstanceType) or 0
+    instance_price(region, item)
 end
 
 function LINES.volumes(region, one, now)
@@ -85,7 +94,7 @@ function LINES.reservations(region, one, now)
   local all = hours(item.StartDate or one.from, till) * item.TotalInstanceCount
   local unused = math.max(0, all - used_hours(region, item.CapacityReservationId, till))
   return "reservation", item.CapacityReservationId, unused,
-    price_list.instance(region.name, item.InstanceType) or 0
+    instance_price(region, item)
 end
 
 local KINDS = { "clusters", "addresses", "nat_gateways", "instances", "volumes", "reservations" }
