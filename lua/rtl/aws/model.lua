@@ -228,6 +228,7 @@ local function compile_operation(svc, key, raw)
   local name = name_of(key, raw)
   local op = {
     key = key, name = name, action = svc.actions .. ":" .. name, service = svc,
+    response = name .. "Response", result = name .. "Result", -- elements of the query protocols
     permission = svc.actions .. ":" .. (raw.permission or name),
     reads = is_read(key), method = raw.method or "POST", path = raw.path or "/",
     payload = raw.payload, output_payload = raw.output_payload, status = raw.status or 200,

@@ -23,16 +23,15 @@ function M.encode(op, params)
   return ENCODERS[op.service.protocol](op, params)
 end
 
-local function is_xml(protocol)
-  return protocol == "ec2query" or protocol == "awsquery" or protocol == "rest-xml"
-end
+local IS_QUERY = { ec2query = true, awsquery = true }
+local IS_XML = { ec2query = true, awsquery = true, ["rest-xml"] = true }
 
 -- A JSON value takes fifty times its text in memory; of XML, the parser limits the elements.
 local LARGEST_XML, LARGEST_JSON = 16 << 20, 4 << 20
 
 --- The most bytes that the body of an answer may have: ten times what any service sends in one.
 function M.largest(op)
-  return is_xml(op.service.protocol) and LARGEST_XML or LARGEST_JSON
+  return IS_XML[op.service.protocol] and LARGEST_XML or LARGEST_JSON
 end
 
 -- Bytes of a text, a code and an excerpt out of a refusal; EC2's encoded reasons are that long.
@@ -60,14 +59,10 @@ local function unreadable(res, why, strange)
   }
 end
 
-local function is_query(op)
-  return op.service.protocol == "ec2query" or op.service.protocol == "awsquery"
-end
-
 -- Whether the body says something. Nothing at all would read as a list without entries, and what is
 -- listed as not there gets made again.
 local function says_something(op)
-  if is_query(op) then return true end -- a document of its own, whatever is in it
+  if IS_QUERY[op.service.protocol] then return true end -- a document of its own, whatever is in it
   for _, member in ipairs(op.output.members) do
     if member.where == "body" then return true end
   end
@@ -76,14 +71,14 @@ end
 
 -- A page of a proxy's, or the answer to another call, would read as a list without entries, too.
 local function is_own(op, root)
-  if is_query(op) then return root == op.name .. "Response" end
+  if IS_QUERY[op.service.protocol] then return root == op.response end
   return root ~= "Error" and root:lower() ~= "html"
 end
 
 -- Decoders return the answer, or nil, why, whether the document is somebody else's.
 local function decode_xml_body(op, res)
   local payload = op.output_payload and op.output.by_name[op.output_payload]
-  local below = op.service.protocol == "awsquery" and op.name .. "Result" or nil
+  local below = op.service.protocol == "awsquery" and op.result or nil
   local out, root = xml.read(res.body, payload and payload.shape or op.output, below, op.secrets)
   if out == nil then return nil, root end
   if not is_own(op, root) then return nil, ("it is a document <%s>"):format(root), true end
@@ -101,7 +96,7 @@ local function decode_body(op, res)
     if says_something(op) then return nil, "it is empty" end
     return json.incoming(op.output, {})
   end
-  if is_xml(op.service.protocol) then return decode_xml_body(op, res) end
+  if IS_XML[op.service.protocol] then return decode_xml_body(op, res) end
   return json.decode(op.output, res.body, op.secrets)
 end
 
@@ -190,7 +185,7 @@ end
 
 -- What a service's refusal says in its body, its headers or, without a body, by its status alone.
 local function found_in(op, res)
-  local found = is_xml(op.service.protocol) and xml_error(res) or json_error(res)
+  local found = IS_XML[op.service.protocol] and xml_error(res) or json_error(res)
   if not (found and found.code) and #res.body == 0 and BY_STATUS[res.status] then
     return { code = BY_STATUS[res.status] }
   end

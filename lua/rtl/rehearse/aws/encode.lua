@@ -143,7 +143,7 @@ local function rest_xml_body(op, result)
   local shape, value = op.output, result
   if payload then shape, value = payload.shape, result[payload.name] or {} end
   if #shape.members == 0 then return "" end
-  local name = payload and payload.wire_out or op.name .. "Result"
+  local name = payload and payload.wire_out or op.result
   name = op.service.roots and op.service.roots[op.key] or name
   local out = { HEAD, ('<%s xmlns="%s">'):format(name, op.service.xmlns or "") }
   put_members(out, shape, value)
