@@ -10,6 +10,7 @@
 
 local err = require "rtl.err"
 local host = require "rtl.native.host"
+local http = require "rtl.native.http"
 local native = require "rtl.wire.native"
 local secret = require "rtl.native.secret"
 
@@ -51,44 +52,24 @@ local function is_bytes(v)
   return type(v) == "string" or secret.is(v)
 end
 
--- What curl and the world set themselves, from the body.
-local FRAMING = { ["content-length"] = true, ["transfer-encoding"] = true }
 local AGENT = { "User-Agent", "rtl/" .. host.version }
+local NONE = {}
 
-local function value_of(name, value)
-  if type(value) == "number" then return tostring(value) end
-  if not secret.is(value) then
-    misuse("request", "header " .. name .. " is no string or secret")
-  end
-  return value
-end
-
--- {{name, value}, …}, also of {name = value}, in the order of the names.
+-- {name = value} as {{name, value}, …}, in the order of the names.
 local function pairs_of(headers)
-  local names = {}
+  local names, list = {}, {}
   for name, value in pairs(headers) do
-    if type(name) == "string" and value then names[#names + 1] = name end
+    if value then names[#names + 1] = name end
   end
-  if #names == 0 then return headers end
   table.sort(names)
-  local list = table.move(headers, 1, #headers, 1, {})
-  for _, name in ipairs(names) do list[#list + 1] = { name, headers[name] } end
+  for i, name in ipairs(names) do list[i] = { name, headers[name] } end
   return list
 end
 
 local function headers_of(headers)
-  local list, agent = {}, false
-  for i, pair in ipairs(pairs_of(headers)) do
-    if type(pair) ~= "table" or type(pair[1]) ~= "string" then
-      misuse("request", "header number " .. i .. " is no pair of a name and a value")
-    end
-    local name, value = pair[1], pair[2]
-    if type(value) ~= "string" then pair = { name, value_of(name, value) } end
-    local small = name:lower()
-    agent = agent or small == "user-agent"
-    if not FRAMING[small] then list[#list + 1] = pair end
-  end
-  if not agent then list[#list + 1] = AGENT end
+  if headers[1] == nil then headers = pairs_of(headers) end
+  local list, wrong = http.headers(headers, AGENT)
+  if not list then misuse("request", wrong) end
   return list
 end
 
@@ -127,8 +108,6 @@ local function check_body(req)
     misuse("request", "length is no integer")
   end
 end
-
-local NONE = {}
 
 local function normalised(req)
   check_route("request", req)

@@ -1,7 +1,9 @@
-/* rtl.native.http: what rtl.wire's native implementation stands on. Nothing else requires it. */
+/* rtl.native.http: what rtl.wire and its native implementation stand on. Nothing else requires
+ * it. */
 #include "http/head.h"
 #include "http/header.h"
 #include "http/http.h"
+#include "http/lhttp.h"
 #include "http/stream.h"
 #include "secret/lsecret.h"
 
@@ -498,6 +500,7 @@ int luaopen_rtl_native_http(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"start", l_start},
       {"connect", l_connect},
+      {"headers", rtl_http_l_headers},
       {"origin", l_origin},
       {"live", l_live},
       {"close_idle", l_close_idle},

@@ -15,7 +15,7 @@ local OWNED = {
   { "io%.popen", "lua/rtl/process.lua" },
   -- (death.lua ends this very process, which rtl.process, replaced there, can't do)
   { "rtl%.native%.process", "lua/rtl/process.lua", "lua/rtl/rehearse/death.lua" },
-  { "rtl%.native%.http", "lua/rtl/wire/native.lua" },
+  { "rtl%.native%.http", "lua/rtl/wire/native.lua", "lua/rtl/wire.lua" },
   { "coroutine%.yield", "lua/rtl/task.lua" },
 }
 

@@ -115,6 +115,23 @@ describe("rtl.native.http", function ()
     assert.error_matches(function () http.start({}) end, "table expected")
   end)
 
+  it("checks headers and makes one list of them", function ()
+    local agent, hidden = { "User-Agent", "rtl" }, secret.new("s")
+    assert.same({ { "B", "1" }, { "A", hidden }, { "B", "2" }, agent },
+      http.headers({ { "B", "1" }, { "A", hidden }, { "B", 2 } }, agent))
+    assert.same({ { "user-agent", "mine" } }, http.headers({ { "user-agent", "mine" },
+      { "content-length", "1" }, { "Transfer-Encoding", "chunked" } }, agent))
+    assert.same({ agent }, http.headers({}, agent))
+    for _, bad in ipairs {
+      "A: b", 1, false, {}, { "A" }, { 1, "x" }, { "A", {} }, { "A", true },
+    } do
+      local list, message = http.headers({ { "Good", "yes" }, bad }, agent)
+      assert.is_nil(list)
+      assert.truthy(message:find("header number 2", 1, true))
+    end
+    assert.is_nil(http.headers({ { "A", "b" }, C = "d" }, agent))
+  end)
+
   it("says where a URL leads, also a secret one", function ()
     assert.same({ "https", "a.test", "443" }, { http.origin("https://a.test/p?q") })
     assert.same({ "http", "[::1]", "81" }, { http.origin(secret.new("http://[::1]:81/")) })

@@ -1,0 +1,81 @@
+/* The headers of a request, as callers give them and as the wire passes them on. */
+#include "http/lhttp.h"
+
+#include "secret/lsecret.h"
+
+#include <lauxlib.h>
+#include <strings.h>
+
+enum { GIVEN = 1, AGENT, LIST, PAIR, NAME, VALUE }; /* stack places */
+
+static int wrong(lua_State *L, const char *format, lua_Integer i) {
+  luaL_pushfail(L);
+  lua_pushfstring(L, format, i);
+  return 2;
+}
+
+/* Pushes name and value of the pair; whether they are that. */
+static int push_parts(lua_State *L) {
+  return lua_istable(L, PAIR) && lua_geti(L, PAIR, 1) == LUA_TSTRING &&
+         (lua_geti(L, PAIR, 2) == LUA_TSTRING || lua_type(L, VALUE) == LUA_TNUMBER ||
+          rtl_test_secret(L, VALUE) != NULL);
+}
+
+/* Pushes the pair; a number becomes text, in a pair of its own. */
+static void push_pair(lua_State *L) {
+  if (lua_type(L, VALUE) != LUA_TNUMBER) {
+    lua_pushvalue(L, PAIR);
+    return;
+  }
+  lua_createtable(L, 2, 0);
+  lua_pushvalue(L, NAME);
+  lua_rawseti(L, -2, 1);
+  luaL_tolstring(L, VALUE, NULL);
+  lua_rawseti(L, -2, 2);
+}
+
+/* Whether all keys of the headers are places in a list. */
+static int is_list(lua_State *L) {
+  int kind = LUA_TNUMBER;
+  lua_pushnil(L);
+  while (kind == LUA_TNUMBER && lua_next(L, GIVEN) != 0) {
+    lua_pop(L, 1);
+    kind = lua_type(L, -1);
+  }
+  lua_settop(L, LIST);
+  return kind == LUA_TNUMBER;
+}
+
+/*** http.headers(pairs, agent) → {{name, value}, …} | nil, message
+ * The headers of a request in a list of their own, or what is wrong with them. Numbers become text;
+ * what frames the body is left out, since libcurl and the world set that themselves; the pair
+ * `agent` is added unless there is a User-Agent. */
+int rtl_http_l_headers(lua_State *L) {
+  int has_agent = 0;
+  lua_Integer count = 0;
+  luaL_checktype(L, GIVEN, LUA_TTABLE);
+  luaL_checktype(L, AGENT, LUA_TTABLE);
+  lua_settop(L, AGENT);
+  lua_createtable(L, 8, 0);
+  if (!is_list(L)) {
+    return wrong(L, "headers are pairs or go by name, not both", 0);
+  }
+  for (lua_Integer i = 1; lua_geti(L, GIVEN, i) != LUA_TNIL; i++) {
+    if (!push_parts(L)) {
+      return wrong(L, "header number %I is no pair of a name and a string or secret", i);
+    }
+    const char *name = lua_tostring(L, NAME);
+    has_agent = has_agent || strcasecmp(name, "User-Agent") == 0;
+    if (strcasecmp(name, "Content-Length") != 0 && strcasecmp(name, "Transfer-Encoding") != 0) {
+      push_pair(L);
+      lua_rawseti(L, LIST, ++count);
+    }
+    lua_settop(L, LIST);
+  }
+  if (!has_agent) {
+    lua_pushvalue(L, AGENT);
+    lua_rawseti(L, LIST, ++count);
+  }
+  lua_settop(L, LIST);
+  return 1;
+}
