@@ -2,8 +2,6 @@
 -- is equal for equal clouds (no ids, times, addresses or generated names).
 
 local ask = require "rtl.recipe.ask"
-local clock = require "rtl.clock"
-local entropy = require "rtl.entropy"
 local events = require "rtl.recipe.events"
 local failure = require "rtl.recipe.failure"
 local fs = require "rtl.fs"
@@ -16,8 +14,8 @@ local recipe = require "rtl.recipe.recipe"
 local region_module = require "rtl.rehearse.aws.region"
 local rehearse = require "rtl.rehearse"
 local run_object = require "rtl.recipe.run"
+local seams = require "test.support.seams"
 local task = require "rtl.task"
-local wire = require "rtl.wire"
 
 local M = {}
 
@@ -192,15 +190,11 @@ end
 
 -- ---- a world in this process ----
 
-local function zero() return 0 end
-
 --- Puts a world (or a new one of that spec) behind the four seams; `wrap` (function (wire) →
 -- wire) may stand between. State is kept in the folder `state`. Returns the world and a function
 -- that puts the former implementations back.
 function M.enter(spec, state, wrap)
-  local former = { clock = clock.use { mono = zero, utc = zero },
-    entropy = entropy.use { bytes = zero }, process = process.use {},
-    wire = wire.use { request = zero, connect = zero } }
+  local put_back = seams.kept()
   local world = type(spec) == "table" and spec or assert(rehearse.world(spec))
   local impl = require("rtl.rehearse.wire").new(world)
   require("rtl.rehearse.seams").use(world, wrap and wrap(impl) or impl)
@@ -208,12 +202,7 @@ function M.enter(spec, state, wrap)
   process.use(setmetatable({ getenv = function (name)
     return name == "RTL_STATE" and state or inner.getenv(name)
   end }, { __index = inner }))
-  return world, function ()
-    clock.use(former.clock)
-    entropy.use(former.entropy)
-    process.use(former.process)
-    wire.use(former.wire)
-  end
+  return world, put_back
 end
 
 --- Runs a recipe in this process; `asks`: without --yes, as the command line asks; `options` and

@@ -1,12 +1,9 @@
 --- A simulated world in place of moto's server, for the specs that both must pass. It stands in for
 -- test.support.moto: start, session, report, reset, stop.
 
-local clock = require "rtl.clock"
-local entropy = require "rtl.entropy"
-local process = require "rtl.process"
 local rehearse = require "rtl.rehearse"
 local seams = require "rtl.rehearse.seams"
-local wire = require "rtl.wire"
+local test_seams = require "test.support.seams"
 local world_wire = require "rtl.rehearse.wire"
 
 local M = {}
@@ -21,17 +18,10 @@ local function begin(self)
   M.KEYS = seams.credentials(self.world)
 end
 
-local function replace_all(with)
-  return { clock = clock.use(with.clock), entropy = entropy.use(with.entropy),
-           process = process.use(with.process), wire = wire.use(with.wire) }
-end
-
 --- Puts a world of `spec` ("calm") in place of network, clock, entropy and processes.
 function M.start(spec)
   local self = setmetatable({ spec = type(spec) == "string" and spec or "calm" }, server)
-  local blank = { clock = require "rtl.native.clock", entropy = require "rtl.native.entropy",
-                  process = {}, wire = wire.native }
-  self.former = replace_all(blank)
+  self.put_back = test_seams.kept()
   begin(self)
   return self
 end
@@ -82,7 +72,7 @@ end
 
 --- Puts back what was there.
 function server:stop()
-  replace_all(self.former)
+  self.put_back()
 end
 
 return M

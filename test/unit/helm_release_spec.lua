@@ -1,50 +1,21 @@
 -- The kind helm_release against the simulated world's API server: what it makes, what it leaves.
 local charts = require "rtl.rehearse.charts"
-local clock = require "rtl.clock"
-local cluster = require "rtl.rehearse.kube.cluster"
 local context = require "rtl.plan.context"
-local entropy = require "rtl.entropy"
 local err = require "rtl.err"
 local fs = require "rtl.fs"
 local helm_release = require "rtl.kinds.helm_release"
-local k8s = require "rtl.k8s"
 local null = require "rtl.null"
-local process = require "rtl.process"
-local seams = require "rtl.rehearse.seams"
-local wire = require "rtl.wire"
-local world_wire = require "rtl.rehearse.wire"
-local worlds = require "rtl.rehearse"
+local world = require "test.support.world"
 
-local HOST = "0123456789abcdef0123456789abcdef.gr7.us-east-2.eks.amazonaws.com"
 local CRD = "CustomResourceDefinition"
 local SPACE = "ray-system"
 
-local function current(seam, any)
-  local former = seam.use(any)
-  seam.use(former)
-  return former
-end
-
-local function kept_seams()
-  local kept = { { clock, current(clock, {}) }, { entropy, current(entropy, {}) },
-    { process, current(process, {}) }, { wire, current(wire, wire.native) } }
-  return function ()
-    for _, pair in ipairs(kept) do pair[1].use(pair[2]) end
-  end
-end
-
 describe("helm_release", function ()
-  local client, restore, dir, ctx
+  local client, server, dir, ctx
 
   before_each(function ()
-    restore = kept_seams()
-    local world = assert(worlds.world("calm"))
-    seams.use(world, world_wire.new(world))
-    local kube = cluster.new(world, { name = "unit", region = "us-east-2", version = "1.36",
-      key = "unit", host = HOST, authority = "CA", admits = function () return true end })
-    world.clusters[HOST] = kube
-    kube.good_tokens.token = 1e12
-    client = k8s.client { server = "https://" .. HOST, ca = "CA", token = "token" }
+    server = world.start()
+    client = select(2, server:cluster {})
     dir = assert(fs.temp_dir("rtl-charts-"))
     for _, chart in ipairs(charts.all()) do
       for version in pairs(chart.versions) do
@@ -58,7 +29,7 @@ describe("helm_release", function ()
   end)
 
   after_each(function ()
-    restore()
+    server:stop()
     assert(fs.remove_tree(dir))
   end)
 

@@ -1,17 +1,7 @@
 -- A plan reads, and does nothing else: every request that it sends is looked at.
-local clock = require "rtl.clock"
-local entropy = require "rtl.entropy"
-local events = require "rtl.recipe.events"
 local fs = require "rtl.fs"
-local load_file = require "rtl.recipe.load"
 local model = require "rtl.aws.model"
-local phases = require "rtl.recipe.phases"
-local process = require "rtl.process"
-local recipe = require "rtl.recipe.recipe"
-local rehearse = require "rtl.rehearse"
-local run_object = require "rtl.recipe.run"
-local task = require "rtl.task"
-local wire = require "rtl.wire"
+local played = require "test.support.played"
 
 -- What a plan may ask of AWS. An operation that is not here is a reason to think.
 local READS = {}
@@ -24,8 +14,7 @@ for name in ([[
   DescribeLaunchTemplateVersions DescribePlacementGroups GetRole ListRolePolicies GetRolePolicy
   ListAttachedRolePolicies DescribeCluster ListNodegroups DescribeNodegroup DescribeAddon
   DescribeAccessEntry ListAssociatedAccessPolicies GetServiceQuota GetAWSDefaultServiceQuota
-  GetCallerIdentity DescribeAutoScalingGroups GetProducts DescribeClusterVersions ListSchedules
-  GetGroup GetTags
+  GetCallerIdentity DescribeAutoScalingGroups GetGroup GetTags
 ]]):gmatch("%S+") do READS[name] = true end
 
 local function header(req, wanted)
@@ -47,50 +36,28 @@ local function operation(req)
 end
 
 describe("a plan", function ()
-  local former, state
-
-  before_each(function ()
-    state = fs.temp_dir("rtl-reads-")
-    local function zero() return 0 end
-    former = { clock = clock.use { mono = zero, utc = zero },
-      entropy = entropy.use { bytes = zero }, process = process.use {},
-      wire = wire.use { request = zero, connect = zero } }
-  end)
-  after_each(function ()
-    clock.use(former.clock)
-    entropy.use(former.entropy)
-    process.use(former.process)
-    wire.use(former.wire)
-    fs.remove_tree(state)
-  end)
-
   it("sends only operations that read", function ()
-    local world = rehearse.world("calm,seed=3")
-    local inner = require("rtl.rehearse.wire").new(world)
-    local sent, wrong = {}, {}
-    local watched = setmetatable({ request = function (req)
-      local name = operation(req)
-      if name then
-        sent[name] = (sent[name] or 0) + 1
-        if not READS[name] then wrong[#wrong + 1] = name end
-      elseif req.method ~= "GET" then
-        wrong[#wrong + 1] = req.method .. " " .. req.url
-      end
-      return inner.request(req)
-    end }, { __index = inner })
-    require("rtl.rehearse.seams").use(world, watched)
-    local played = process.use {}
-    process.use(setmetatable({ getenv = function (name)
-      return name == "RTL_STATE" and state or played.getenv(name)
-    end }, { __index = played }))
-
-    local r = recipe.open(assert(load_file.find("recipes/deploy.lua")))
-    local run = run_object.new { recipe = r, values = assert(r.set:resolve {}),
-      options = { plan = true }, words = {}, bus = events.bus() }
-    assert.equal("done", task.run(phases.run, run))
-    run:close()
+    local state, sent, wrong = fs.temp_dir("rtl-reads-"), {}, {}
+    local function watched(inner)
+      return setmetatable({ request = function (req)
+        local name = operation(req)
+        if name then
+          sent[name] = (sent[name] or 0) + 1
+          if not READS[name] then wrong[#wrong + 1] = name end
+        elseif req.method ~= "GET" then
+          wrong[#wrong + 1] = req.method .. " " .. req.url
+        end
+        return inner.request(req)
+      end }, { __index = inner })
+    end
+    local _, leave = played.enter("calm,seed=3", state, watched)
+    local exit, failure = played.run("recipes/deploy.lua", false, { plan = true })
+    leave()
+    local left = fs.list(state)
+    fs.remove_tree(state)
+    assert.equal("done", exit, tostring(failure))
     assert.same({}, wrong)
     assert.is_true(sent.DescribeVpcs >= 1 and sent.GetServiceQuota >= 1)
-    assert.same({}, fs.list(state))
+    assert.same({}, left)
   end)
 end)
