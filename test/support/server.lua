@@ -3,11 +3,24 @@ local fs = require "rtl.fs"
 local peer = require "test.support.peer"
 local process = require "rtl.process"
 local crypto = require "rtl.native.crypto"
+local wire = require "rtl.wire"
 
 local M = {}
 
 local methods = {}
 local mt = { __index = methods }
+
+--- Asks it for a path; `more`: what else rtl.wire.request is told.
+function methods:get(path, more)
+  local req = { url = self.url .. path }
+  for key, value in pairs(more or {}) do req[key] = value end
+  return wire.request(req)
+end
+
+--- How often it has executed a request that was called `name`.
+function methods:count(name)
+  return tonumber(assert(self:get("/count/" .. name)).body)
+end
 
 --- Starts a server with further words of its command line; returns { port, url }.
 function M.start(...)

@@ -10,11 +10,7 @@ local wire = require "rtl.wire"
 
 local s -- the plain server
 
-local function get(path, more)
-  local req = { url = s.url .. path }
-  for k, v in pairs(more or {}) do req[k] = v end
-  return wire.request(req)
-end
+local function get(path, more) return s:get(path, more) end
 
 local function echo(more)
   local res = assert(get("/echo", more))
@@ -28,9 +24,7 @@ local function header(seen, name)
   end
 end
 
-local function count(name)
-  return tonumber(assert(get("/count/" .. name)).body)
-end
+local function count(name) return s:count(name) end
 
 setup(function () s = server.start() end)
 teardown(function ()

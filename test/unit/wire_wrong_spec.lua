@@ -8,15 +8,9 @@ local wire = require "rtl.wire"
 
 local s -- the plain server
 
-local function get(path, more)
-  local req = { url = s.url .. path }
-  for k, v in pairs(more or {}) do req[k] = v end
-  return wire.request(req)
-end
+local function get(path, more) return s:get(path, more) end
 
-local function count(name)
-  return tonumber(assert(get("/count/" .. name)).body)
-end
+local function count(name) return s:count(name) end
 
 -- A busy machine may keep either side from running for longer than the time that is tested: then
 -- it is tried again with all times doubled. Returns what `try(unit)` (seconds) gave, if anything.
