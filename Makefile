@@ -14,7 +14,7 @@ WARNINGS := -Wall -Wextra -Werror -Wpedantic -Wshadow -Wstrict-prototypes -Wmiss
             -Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla
 CFLAGS   ?= -O2 -g
 CPPFLAGS += -D_GNU_SOURCE -DRTL_VERSION='"$(VERSION)"' -Imodules
-MODCPPFLAGS := $(CPPFLAGS) -I$(BUILD)
+MODCPPFLAGS := $(CPPFLAGS) -I$(BUILD) -I/usr/include/libxml2
 LUACPPFLAGS := $(CPPFLAGS) -I/usr/include/lua5.4 -I$(BUILD) -Ihost
 CSTD     := -std=c11 -fPIC -fvisibility=hidden -fstack-protector-strong
 ifdef SANITIZE
@@ -25,7 +25,7 @@ endif
 # A static archive where the system has one (it keeps start-up short), else the shared library.
 pick      = $(if $(wildcard $(ARCHIVES)/lib$(1).a),$(ARCHIVES)/lib$(1).a,-l$(1))
 LIBS     := -Wl,--whole-archive $(call pick,lua5.4) -Wl,--no-whole-archive \
-            $(call pick,yaml) $(call pick,expat) $(call pick,archive) $(call pick,z) \
+            $(call pick,yaml) $(call pick,archive) $(call pick,z) \
             $(call pick,edit) $(call pick,bsd) $(call pick,md) $(call pick,tinfo) \
             -lcjson -lwslay -ldl -lm -lpthread
 

@@ -11,17 +11,17 @@ FUZZ_yaml      := $(addprefix modules/yaml/,memory.c prepare.c parse.c resolve.c
                     write.c) \
                   modules/json/scan.c modules/json/print.c modules/crypto/base64.c \
                   modules/secret/secret.c
-FUZZ_xml       := modules/xml/xml.c modules/secret/secret.c
+FUZZ_xml       := $(addprefix modules/xml/,xml.c guard.c libxml.c) modules/secret/secret.c
 FUZZ_websocket := modules/websocket/websocket.c modules/http/buffer.c modules/secret/secret.c
 FUZZ_archive   := $(addprefix modules/archive/,gzip.c tar.c names.c)
-FUZZ_LIBS      := -lcjson -lyaml -lexpat -lwslay -larchive -lz
+FUZZ_LIBS      := -lcjson -lyaml -lwslay -larchive -lz -ldl
 
 fuzz-build: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%)
 
 define FUZZ_RULE
 $(BUILD)/fuzz/$(1): test/fuzz/$(1).c $(FUZZ_$(1)) $(wildcard modules/*/*.h)
 	@mkdir -p $$(@D)
-	clang $(FUZZ_FLAGS) $(CPPFLAGS) -o $$@ test/fuzz/$(1).c $(FUZZ_$(1)) $(FUZZ_LIBS)
+	clang $(FUZZ_FLAGS) $(MODCPPFLAGS) -o $$@ test/fuzz/$(1).c $(FUZZ_$(1)) $(FUZZ_LIBS)
 endef
 $(foreach target,$(FUZZ_TARGETS),$(eval $(call FUZZ_RULE,$(target))))
 

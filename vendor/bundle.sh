@@ -4,7 +4,7 @@
 set -euo pipefail
 binary=$1
 dir=$2
-dlopened=(libcurl.so.4 libcrypto.so.3)
+dlopened=(libcurl.so.4 libcrypto.so.3 libxml2.so.2)
 system='^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libutil)[.-]'
 
 install -m 755 "$binary" "$dir/rtl"

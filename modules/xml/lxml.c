@@ -27,6 +27,13 @@ struct xml_doc *rtl_push_xml_doc(lua_State *L) {
   return doc;
 }
 
+int rtl_xml_fail(lua_State *L, const struct xml_error *error) {
+  if (error->line == 0) {
+    return rtl_fail(L, "RTL-DATA-009", error->message);
+  }
+  return rtl_fail_at(L, "RTL-DATA-003", error->message, error->line, error->column);
+}
+
 static void push_text(lua_State *L, struct xml_text text) {
   lua_pushlstring(L, text.bytes, text.size);
 }
@@ -34,9 +41,8 @@ static void push_text(lua_State *L, struct xml_text text) {
 static void push_attributes(lua_State *L, const struct xml_node *node) {
   lua_newtable(L);
   for (const struct xml_attribute *at = node->attributes; at != NULL; at = at->next) {
-    push_text(L, at->name);
     push_text(L, at->value);
-    lua_rawset(L, -3);
+    lua_setfield(L, -2, at->name);
   }
 }
 
@@ -44,7 +50,7 @@ static void push_attributes(lua_State *L, const struct xml_node *node) {
 static void push_node(lua_State *L, const struct xml_node *node, int hidden, int secret) {
   luaL_checkstack(L, 8, "XML");
   lua_createtable(L, 0, 3);
-  push_text(L, node->name);
+  lua_pushstring(L, node->name);
   secret = secret || rtl_is_secret_name(L, hidden);
   lua_setfield(L, -2, "name");
   rtl_push_bytes(L, node->text.bytes, node->text.size, secret);
@@ -88,8 +94,8 @@ static int l_decode(lua_State *L) {
   int hidden = rtl_push_secret_names(L, 2);
   limits.wipe = hidden != 0 || lua_type(L, 1) != LUA_TSTRING;
   struct xml_doc *doc = rtl_push_xml_doc(L);
-  if (!xml_parse(text, size, &limits, doc, &error)) {
-    return rtl_fail_at(L, "RTL-DATA-003", error.message, error.line, error.column);
+  if (!xml_parse(text, size, &limits, NULL, doc, &error)) {
+    return rtl_xml_fail(L, &error);
   }
   push_node(L, doc->root, hidden, 0);
   xml_free(doc);

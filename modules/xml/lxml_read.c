@@ -7,6 +7,7 @@
 #include "xml/xml.h"
 
 #include <lauxlib.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +15,22 @@
 
 enum kind { STRUCTURE, LIST, MAP, STRING, INT, BOOL, SECRET, OTHER };
 
+/* What an element means to the structure, list or map that it stands in: the sense of its node. */
 struct member {
   const char *wire; /* the element's name; the plan's values hold it */
   size_t size;
   lua_Integer key; /* where the member's name lies in the plan's values */
   const struct shape *shape;
+  int flat; /* the element is one item of the list */
 };
 
 struct shape {
   struct shape *next; /* all of a plan */
   enum kind kind;
   int flat;
-  lua_Integer id; /* where its table lies in the plan's values */
-  const struct shape *inner; /* of a list or map */
-  struct member *members;
+  lua_Integer id;       /* where its table lies in the plan's values */
+  struct member inner;  /* an item of a list, an entry of a map */
+  struct member *members; /* of a structure; of a map's entry: its key and its value */
   size_t count, collections;
   unsigned char *slots; /* open addressing: a member's number from 1; 0: free */
   size_t mask;
@@ -96,18 +99,43 @@ static void *allocate(lua_State *L, size_t count, size_t size) {
 
 static const struct shape *compile(lua_State *L, struct plan *plan);
 
-static void add_slot(struct shape *shape, size_t number) {
-  const struct member *m = &shape->members[number - 1];
-  size_t at = hash(m->wire, m->size) & shape->mask;
+static struct shape *new_shape(lua_State *L, struct plan *plan, enum kind kind) {
+  struct shape *shape = allocate(L, 1, sizeof *shape);
+  shape->next = plan->shapes;
+  shape->kind = kind;
+  plan->shapes = shape;
+  return shape;
+}
+
+static int is_collection(const struct shape *shape) {
+  return shape->kind == LIST || shape->kind == MAP;
+}
+
+/* Makes room for as many members. */
+static void reserve_members(lua_State *L, struct shape *shape, size_t count) {
+  size_t slots = 8;
+  while (slots < 2 * count + 1) {
+    slots *= 2;
+  }
+  shape->members = allocate(L, count + 1, sizeof *shape->members);
+  shape->slots = allocate(L, slots, 1);
+  shape->mask = slots - 1;
+}
+
+static void add_member(struct shape *shape, struct member member) {
+  size_t at = hash(member.wire, member.size) & shape->mask;
   while (shape->slots[at] != 0) {
     at = (at + 1) & shape->mask;
   }
-  shape->slots[at] = (unsigned char)number;
+  member.flat = member.shape->kind == LIST && member.shape->flat;
+  shape->members[shape->count++] = member;
+  shape->slots[at] = (unsigned char)shape->count;
+  shape->collections += is_collection(member.shape);
 }
 
 /* The member whose table is on top of the stack; only those in the body are read. */
-static void add_member(lua_State *L, struct plan *plan, struct shape *shape) {
-  struct member *m = &shape->members[shape->count];
+static void compile_member(lua_State *L, struct plan *plan, struct shape *shape) {
+  struct member member = {0};
   lua_getfield(L, -1, "where");
   int in_body = strcmp(luaL_optstring(L, -1, "body"), "body") == 0;
   lua_pop(L, 1);
@@ -115,34 +143,43 @@ static void add_member(lua_State *L, struct plan *plan, struct shape *shape) {
     return;
   }
   lua_getfield(L, -1, "wire_out");
-  m->wire = luaL_checklstring(L, -1, &m->size);
+  member.wire = luaL_checklstring(L, -1, &member.size);
   keep(L);
   lua_getfield(L, -1, "name");
-  m->key = keep(L);
+  member.key = keep(L);
   lua_getfield(L, -1, "shape");
-  m->shape = compile(L, plan);
+  member.shape = compile(L, plan);
   lua_pop(L, 1);
-  shape->count++;
-  shape->collections += m->shape->kind == LIST || m->shape->kind == MAP;
-  add_slot(shape, shape->count);
+  add_member(shape, member);
 }
 
-static void add_members(lua_State *L, struct plan *plan, struct shape *shape) {
+static void compile_members(lua_State *L, struct plan *plan, struct shape *shape) {
   lua_getfield(L, -1, "members");
-  size_t count = lua_rawlen(L, -1), slots = 8;
+  size_t count = lua_rawlen(L, -1);
   luaL_argcheck(L, count < 255, SHAPE, "a structure of less than 255 members expected");
-  while (slots < 2 * count + 1) {
-    slots *= 2;
-  }
-  shape->members = allocate(L, count + 1, sizeof *shape->members);
-  shape->slots = allocate(L, slots, 1);
-  shape->mask = slots - 1;
+  reserve_members(L, shape, count);
   for (size_t i = 1; i <= count; i++) {
     lua_rawgeti(L, -1, (lua_Integer)i);
-    add_member(L, plan, shape);
+    compile_member(L, plan, shape);
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
+}
+
+/* What stands in a list or map: <entry><key>k</key><value>v</value></entry>, … */
+static void compile_inner(lua_State *L, struct plan *plan, struct shape *shape) {
+  lua_getfield(L, -1, "flat");
+  shape->flat = lua_toboolean(L, -1);
+  lua_getfield(L, -2, "member");
+  shape->inner.shape = compile(L, plan);
+  lua_pop(L, 2);
+  if (shape->kind == MAP) {
+    struct shape *entry = new_shape(L, plan, STRUCTURE), *key = new_shape(L, plan, STRING);
+    reserve_members(L, entry, 2);
+    add_member(entry, (struct member){.wire = "key", .size = 3, .shape = key});
+    add_member(entry, (struct member){.wire = "value", .size = 5, .shape = shape->inner.shape});
+    shape->inner.shape = entry;
+  }
 }
 
 /* The shape whose table is on top of the stack; each table once, since one may hold itself. */
@@ -156,23 +193,16 @@ static const struct shape *compile(lua_State *L, struct plan *plan) {
     return known;
   }
   lua_pop(L, 1);
-  struct shape *shape = allocate(L, 1, sizeof *shape);
-  shape->next = plan->shapes;
-  plan->shapes = shape;
+  struct shape *shape = new_shape(L, plan, kind_of(L, -1));
   lua_pushvalue(L, -1);
   lua_pushlightuserdata(L, shape);
   lua_rawset(L, SEEN);
   lua_pushvalue(L, -1);
   shape->id = keep(L);
-  shape->kind = kind_of(L, -1);
   if (shape->kind == STRUCTURE) {
-    add_members(L, plan, shape);
-  } else if (shape->kind == LIST || shape->kind == MAP) {
-    lua_getfield(L, -1, "flat");
-    shape->flat = lua_toboolean(L, -1);
-    lua_getfield(L, -2, "member");
-    shape->inner = compile(L, plan);
-    lua_pop(L, 2);
+    compile_members(L, plan, shape);
+  } else if (is_collection(shape)) {
+    compile_inner(L, plan, shape);
   }
   return shape;
 }
@@ -206,22 +236,65 @@ static int l_plan(lua_State *L) {
 }
 
 /* ------------------------------------------------------------ reading by it */
-/* Stack places while a tree is walked. */
-struct walk {
-  lua_State *L;
-  int values, put, mark;
+/* What a name means in a shape, found before: both by their addresses. */
+struct found {
+  const struct shape *shape;
+  const char *name;
+  const struct member *member; /* NULL: nothing */
 };
 
-static const struct member *find(const struct shape *shape, struct xml_text name) {
-  for (size_t at = hash(name.bytes, name.size) & shape->mask; shape->slots[at] != 0;
+enum { FOUND = 256 };
+
+struct reader {
+  const char *below;         /* the child of the root that is read; NULL: the root itself */
+  struct member root, start; /* start: what is read */
+  struct found found[FOUND];
+};
+
+static const struct member *look_up(const struct shape *shape, const char *name) {
+  size_t size = strlen(name);
+  for (size_t at = hash(name, size) & shape->mask; shape->slots[at] != 0;
        at = (at + 1) & shape->mask) {
     const struct member *m = &shape->members[shape->slots[at] - 1];
-    if (m->size == name.size && memcmp(m->wire, name.bytes, name.size) == 0) {
+    if (m->size == size && memcmp(m->wire, name, size) == 0) {
       return m;
     }
   }
   return NULL;
 }
+
+static const struct member *find(struct reader *reader, const struct shape *shape,
+                                 const char *name) {
+  uint64_t key = ((uintptr_t)shape ^ (uintptr_t)name) * UINT64_C(0x9e3779b97f4a7c15);
+  struct found *found = &reader->found[key / (UINT64_MAX / FOUND + 1)];
+  if (found->shape != shape || found->name != name) {
+    *found = (struct found){shape, name, look_up(shape, name)};
+  }
+  return found->member;
+}
+
+/* The filter of a document: the senses are members. */
+static const void *enter(void *data, const void *outer, const char *name) {
+  struct reader *reader = data;
+  const struct member *m = outer;
+  if (m == NULL) {
+    return reader->below == NULL ? &reader->start : &reader->root;
+  }
+  if (m == &reader->root) {
+    return strcmp(name, reader->below) == 0 ? &reader->start : NULL;
+  }
+  const struct shape *shape = m->flat ? m->shape->inner.shape : m->shape;
+  if (shape->kind == STRUCTURE) {
+    return find(reader, shape, name);
+  }
+  return is_collection(shape) ? &shape->inner : NULL;
+}
+
+/* Stack places while a tree is walked. */
+struct walk {
+  lua_State *L;
+  int values, put, mark;
+};
 
 /* An integer of so few digits that it needs no care. */
 static int small_integer(struct xml_text text, lua_Integer *out) {
@@ -261,41 +334,38 @@ static void push_structure(struct walk *w, const struct shape *shape, const stru
 /* Sets table[key] to what `node` holds; both lie on top of the stack, the key is popped. */
 static void set(struct walk *w, const struct shape *shape, const struct xml_node *node);
 
-static void push_list(struct walk *w) {
-  lua_newtable(w->L);
+static void push_list(struct walk *w, size_t count) {
+  lua_createtable(w->L, (int)count, 0);
   lua_pushvalue(w->L, w->mark);
   lua_setmetatable(w->L, -2);
 }
 
-/* Appends the item to the list on top of the stack. */
-static void append(struct walk *w, const struct shape *list, const struct xml_node *item) {
-  lua_pushinteger(w->L, (lua_Integer)lua_rawlen(w->L, -1) + 1);
-  set(w, list->inner, item);
-}
-
 static void push_items(struct walk *w, const struct shape *list, const struct xml_node *node) {
-  push_list(w);
+  lua_Integer n = 0;
+  push_list(w, node->count);
   for (const struct xml_node *item = node->first; item != NULL; item = item->next) {
-    append(w, list, item);
+    lua_pushinteger(w->L, ++n);
+    set(w, list->inner.shape, item);
   }
 }
 
-static const struct xml_node *child(const struct xml_node *node, const char *name) {
-  const struct xml_node *at = node->first;
-  while (at != NULL && (at->name.size != strlen(name) || strcmp(at->name.bytes, name) != 0)) {
+/* The key or value in a map's entry, the first one; NULL: there is none. */
+static const struct xml_node *part(const struct xml_node *entry, const struct member *m) {
+  const struct xml_node *at = entry->first;
+  while (at != NULL && at->sense != m) {
     at = at->next;
   }
   return at;
 }
 
-/* <entry><key>k</key><value>v</value></entry>, … */
 static void push_map(struct walk *w, const struct shape *map, const struct xml_node *node) {
-  lua_newtable(w->L);
+  const struct member *members = map->inner.shape->members;
+  lua_createtable(w->L, 0, (int)node->count);
   for (const struct xml_node *entry = node->first; entry != NULL; entry = entry->next) {
-    const struct xml_node *key = child(entry, "key"), *value = child(entry, "value");
+    const struct xml_node *key = part(entry, &members[0]), *value = part(entry, &members[1]);
     if (key != NULL && value != NULL) {
       lua_pushlstring(w->L, key->text.bytes, key->text.size);
-      set(w, map->inner, value);
+      set(w, members[1].shape, value);
     }
   }
 }
@@ -326,21 +396,22 @@ static void add_flat(struct walk *w, const struct member *m, const struct xml_no
   lua_rawgeti(L, w->values, m->key);
   if (lua_rawget(L, -2) == LUA_TNIL) {
     lua_pop(L, 1);
-    push_list(w);
+    push_list(w, 1);
     lua_rawgeti(L, w->values, m->key);
     lua_pushvalue(L, -2);
     lua_rawset(L, -4);
   }
-  append(w, m->shape, item);
+  lua_pushinteger(L, (lua_Integer)lua_rawlen(L, -1) + 1);
+  set(w, m->shape->inner.shape, item);
   lua_pop(L, 1);
 }
 
 /* Absent lists and maps are empty. */
 static void add_absent(struct walk *w, const struct shape *shape) {
   lua_State *L = w->L;
-  for (size_t i = 0; shape->collections > 0 && i < shape->count; i++) {
+  for (size_t i = 0; i < shape->count; i++) {
     const struct member *m = &shape->members[i];
-    if (m->shape->kind != LIST && m->shape->kind != MAP) {
+    if (!is_collection(m->shape)) {
       continue;
     }
     lua_rawgeti(L, w->values, m->key);
@@ -348,7 +419,7 @@ static void add_absent(struct walk *w, const struct shape *shape) {
     lua_pop(L, 1);
     if (absent) {
       lua_rawgeti(L, w->values, m->key);
-      m->shape->kind == LIST ? push_list(w) : lua_newtable(L);
+      m->shape->kind == LIST ? push_list(w, 0) : lua_newtable(L);
       lua_rawset(L, -3);
     }
   }
@@ -359,24 +430,22 @@ static void push_structure(struct walk *w, const struct shape *shape, const stru
   size_t room = shape->collections;
   luaL_checkstack(L, 16, "XML");
   for (const struct xml_node *at = node->first; at != NULL; at = at->next) {
-    room++;
+    const struct member *m = at->sense;
+    room += m->shape->kind == OTHER ? 2 : !is_collection(m->shape); /* a time is two values */
   }
-  lua_createtable(L, 0, (int)(room < shape->count ? room : shape->count));
+  lua_createtable(L, 0, (int)(room < 2 * shape->count ? room : 2 * shape->count));
   for (const struct xml_node *at = node->first; at != NULL; at = at->next) {
-    const struct member *m = find(shape, at->name);
-    if (m != NULL && m->shape->kind == LIST && m->shape->flat) {
+    const struct member *m = at->sense;
+    if (m->flat) {
       add_flat(w, m, at);
-    } else if (m != NULL) {
+    } else {
       lua_rawgeti(L, w->values, m->key);
       set(w, m->shape, at);
     }
   }
-  add_absent(w, shape);
-}
-
-/* The element to read: the root, or its child of the name at stack place 3. NULL: there is none. */
-static const struct xml_node *start_of(lua_State *L, const struct xml_node *root) {
-  return lua_isnoneornil(L, 3) ? root : child(root, luaL_checkstring(L, 3));
+  if (shape->collections > 0) {
+    add_absent(w, shape);
+  }
 }
 
 /*** xml.read(bytes, plan, below, {secret = true}) → table, root or nil, err, root
@@ -397,21 +466,23 @@ static int l_read(lua_State *L) {
     lua_pop(L, 1);
   }
   struct xml_limits limits = {XML_DEPTH, XML_SIZE, XML_NODES, wipe};
+  struct reader reader = {.below = luaL_optstring(L, 3, NULL), .start = {.shape = plan->root}};
+  struct xml_filter filter = {enter, &reader};
   struct xml_doc *doc = rtl_push_xml_doc(L); /* bytes plan below options doc */
-  if (!xml_parse(text, size, &limits, doc, &error)) {
-    return rtl_fail_at(L, "RTL-DATA-003", error.message, error.line, error.column);
+  if (!xml_parse(text, size, &limits, &filter, doc, &error)) {
+    return rtl_xml_fail(L, &error);
   }
   struct walk w = {L, 6, 7, 8};
   lua_getiuservalue(L, 2, 1);
   lua_getiuservalue(L, 2, 2);
   rtl_push_array_mark(L);
-  const struct xml_node *start = start_of(L, doc->root);
+  const struct xml_node *start = reader.below == NULL ? doc->root : doc->root->first;
   if (start != NULL) {
     push_structure(&w, plan->root, start);
   } else {
     lua_pushboolean(L, 0);
   }
-  lua_pushlstring(L, doc->root->name.bytes, doc->root->name.size);
+  lua_pushstring(L, doc->root->name);
   xml_free(doc);
   return 2;
 }

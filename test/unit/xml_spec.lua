@@ -33,12 +33,64 @@ describe("xml.decode", function ()
     assert.equal("<&>\"'é\u{1F600}", xml.decode(
       "<a>&lt;&amp;&gt;&quot;&apos;&#233;&#x1F600;</a>").text)
     assert.equal("1 < 2 && x", xml.decode("<a>1 <![CDATA[< 2 &&]]> x</a>").text)
+    assert.equal("", xml.decode("<a><![CDATA[]]></a>").text)
     assert.equal("ab", xml.decode("<a>a<!-- no -->b<?pi x?></a>").text)
     assert.equal("a b", xml.decode("<a x='a\nb'/>").attr.x)
   end)
 
-  it("reads other encodings that the text names", function ()
-    assert.equal("é", xml.decode('<?xml version="1.0" encoding="ISO-8859-1"?><a>\xe9</a>').text)
+  it("reads the encodings that the text names, or that its byte order mark shows", function ()
+    local declared = '<?xml version="1.0" encoding="%s"?><a b="%s">%s</a>'
+    for _, case in ipairs {
+      { "ISO-8859-1", "\xe9", "é" }, { "iso-8859-1", "\x80", "\u{80}" }, { "US-ASCII", "e", "e" },
+      { "UTF-8", "é\u{1F600}", "é\u{1F600}" }, { "utf-8", "é", "é" },
+    } do
+      local node = assert(xml.decode(declared:format(case[1], case[2], case[2]:rep(9000))))
+      assert.equal(case[3], node.attr.b)
+      assert.equal(case[3]:rep(9000), node.text)
+    end
+    assert.equal("é", xml.decode("\u{FEFF}<a>é</a>").text)
+  end)
+
+  it("reads UTF-16 in both orders", function ()
+    local text = "é\u{1F600}" .. ("x&lt;"):rep(9000)
+    for _, format in ipairs { "<I2", ">I2" } do
+      for _, head in ipairs { "", '<?xml version="1.0" encoding="UTF-16"?>' } do
+        local units = { format:pack(0xFEFF) }
+        for _, c in utf8.codes(head .. "<a b='é'>" .. text .. "</a>") do
+          local high, low = 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF)
+          units[#units + 1] = c < 0x10000 and format:pack(c)
+            or format:pack(high) .. format:pack(low)
+        end
+        local node = assert(xml.decode(table.concat(units)))
+        assert.equal("é", node.attr.b)
+        assert.equal((text:gsub("&lt;", "<")), node.text)
+      end
+    end
+  end)
+
+  it("keeps names as they are written, whatever their prefix means", function ()
+    local node = assert(xml.decode "<p:a xmlns:q='' r:b='1' xml:space='no'><:c/><d:e:f/></p:a>")
+    assert.equal("p:a", node.name)
+    assert.same({ ["xmlns:q"] = "", ["r:b"] = "1", ["xml:space"] = "no" }, node.attr)
+    assert.same({ ":c", "d:e:f" }, { node[1].name, node[2].name })
+  end)
+
+  it("reads a text of any length in one piece", function ()
+    local part = ("x"):rep(999) .. "&amp;" .. "\r\n" .. "<![CDATA[<]]>" .. "<!-- -->"
+    local node = assert(xml.decode("<a>" .. part:rep(12000) .. "</a>"))
+    assert.equal((("x"):rep(999) .. "&\n<"):rep(12000), node.text)
+    assert.equal(1 << 20, #xml.decode("<a b='" .. ("y"):rep(1 << 20) .. "'/>").attr.b)
+  end)
+
+  it("refuses a document that is cut at any byte", function ()
+    local text = "\u{FEFF}<?xml version='1.0' encoding='UTF-8'?>\n<!-- c --><?p i?><a b='&lt;é'>x"
+      .. "<c d=\"1\"/>&#233;<![CDATA[y]]>é<e></e>\n</a>"
+    assert(xml.decode(text))
+    for i = 0, #text - 1 do
+      local node, e = xml.decode(text:sub(1, i))
+      assert.is_nil(node)
+      assert.equal("RTL-DATA-003", e.code)
+    end
   end)
 
   it("makes secrets of named elements and what is below them", function ()
@@ -78,6 +130,53 @@ describe("xml.decode", function ()
       node, e = xml.decode(text, { nodes = 3 })
       assert.is_nil(node)
       assert.truthy(tostring(e):find("more elements than the limit", 1, true))
+    end
+    assert.truthy(xml.decode("<a><?p?><?p?></a>", { nodes = 3 }))
+    assert.is_nil((xml.decode("<a><?p?><?p?><?p?></a>", { nodes = 3 })))
+  end)
+
+  -- Each of these would take libxml2 minutes, or gigabytes.
+  it("refuses what would take too long", function ()
+    local function attributes(count)
+      local list = {}
+      for i = 1, count do list[i] = (" a%d='>'"):format(i) end
+      return table.concat(list)
+    end
+    local function refused(message, text)
+      local node, e = xml.decode(text)
+      assert.is_nil(node)
+      assert.matches(message, e.message, 1, true)
+    end
+    assert.equal(">", xml.decode("<a" .. attributes(1000) .. "/>").attr.a1000)
+    refused("more attributes", "<a" .. attributes(1001) .. "/>")
+    local odd = "<!-- <b --><a><![CDATA[<]]><?p <?><c"
+    refused("more attributes", odd .. attributes(1001) .. "/></a>")
+    refused("more attributes", "\xff\xfe" .. ("<a" .. attributes(1001) .. "/>"):gsub(".", "%0\0"))
+    for _, name in ipairs { "<n%d/>", "<?n%d?>", "<n a%d=''/>" } do
+      local list = {}
+      for i = 1, 70000 do list[i] = name:format(i) end
+      refused("more different names", "<a>" .. table.concat(list) .. "</a>")
+    end
+    -- After an error, nothing more is read.
+    refused("not well-formed", "<a><!-- -- -->" .. ("<a>"):rep(1 << 20))
+    refused("undefined entity", "<a>&x;" .. ("<a>"):rep(1 << 20))
+  end)
+
+  it("reads many equals signs where they are no attributes'", function ()
+    local many = ("="):rep(2000)
+    local text = ("<!--<a %s--><a b='%s'>%s<![CDATA[<a %s]]><?p <a %s?></a>"):gsub("%%s", many)
+    local node = assert(xml.decode(text))
+    assert.equal(many, node.attr.b)
+    assert.equal(many .. "<a " .. many, node.text)
+  end)
+
+  it("says nothing of a text that is a secret but where it is wrong", function ()
+    for _, text in ipairs {
+      "<a>&hush;</a>", "<a>hu<sh</a>", "<a></hush>", "<a hush>", "<a>hu\xffsh</a>",
+    } do
+      local node, e = xml.decode(secret.new(text))
+      assert.is_nil(node)
+      assert.is_nil(tostring(e):find "hu")
     end
   end)
 
@@ -147,6 +246,34 @@ describe("xml.read", function ()
   it("keeps secrets out of strings", function ()
     local out = read("<a><hidden>hush</hidden></a>", nil, { secret = true })
     assert.is_true(secret.equals(out.Hidden, "hush"))
+  end)
+
+  it("reads a map and a list in any form they come in", function ()
+    local out = assert(read [[<a>
+      <map>t<x><value>1</value><y/><key>k</key><key>no</key></x><z/></map>
+      <items>t<x><on>false</on></x><y><items/></y></items><flat/></a>]])
+    assert.same({ Map = { k = 1 }, Flat = { "" }, Items = {
+      { On = false, Map = {}, Flat = {}, Items = {} }, { Map = {}, Flat = {}, Items = {} } } }, out)
+  end)
+
+  it("leaves out what the shape does not know, however much it is", function ()
+    local other = ("<o p='1'>" .. ("<text>no</text>"):rep(5) .. "no</o>"):rep(1000)
+    local out = assert(read("<a>" .. other .. "<text>x<text>no</text>y</text>" .. other .. "</a>"))
+    assert.same({ Text = "xy", Map = {}, Flat = {}, Items = {} }, out)
+    local deep = ("<o>"):rep(255) .. ("</o>"):rep(255)
+    assert.truthy(read("<a>" .. deep .. "</a>"))
+    assert.is_nil((read("<a><o>" .. deep .. "</o></a>")))
+  end)
+
+  it("tells names apart that differ at their end only", function ()
+    local members, text, want = {}, {}, {}
+    for i = 1, 200 do
+      members[i] = member("M" .. i, scalar "int", "name" .. i)
+      text[i] = ("<name%d>%d</name%d>"):format(i, i, i)
+      want["M" .. i] = i
+    end
+    local plan = xml.plan({ kind = "structure", members = members }, put)
+    assert.same(want, (assert(xml.read("<a>" .. table.concat(text):rep(3) .. "</a>", plan))))
   end)
 
   it("fails as decode does, and refuses what is no shape", function ()

@@ -49,4 +49,10 @@ return {
       .. "was not found.",
     next = "Install it (Debian, Ubuntu: libssl3) or use the bundle, which brings it along.",
   },
+  ["RTL-DATA-009"] = {
+    title = "libxml2 is missing",
+    cause = "Answers in XML are read by libxml2.so.2, which is loaded on first use and was not "
+      .. "found.",
+    next = "Install it (Debian, Ubuntu: libxml2) or use the bundle, which brings it along.",
+  },
 }
