@@ -258,9 +258,8 @@ describe("the world's AWS", function ()
                          .version)
   end)
 
-  it("fires its schedules with nobody there", function ()
-    local parts = cluster {}
-    assert.equal("ACTIVE", node_group(parts).status)
+  -- A role that the scheduler may take, to end node groups.
+  local function lease_role()
     local role = ok(client("iam"):create_role { RoleName = "lease", AssumeRolePolicyDocument = {
       Version = "2012-10-17", Statement = { { Effect = "Allow", Action = "sts:AssumeRole",
         Principal = { Service = "scheduler.amazonaws.com" } } } } }).Role.Arn
@@ -268,11 +267,79 @@ describe("the world's AWS", function ()
       Version = "2012-10-17", Statement = { { Effect = "Allow", Resource = "*",
         Action = "eks:DeleteNodegroup" } } } })
     task.sleep(15)
-    ok(client("scheduler"):create_schedule { Name = "end", FlexibleTimeWindow = { Mode = "OFF" },
-      ScheduleExpression = ("at(%s)"):format(clock.iso(clock.utc() + 3600):sub(1, -2)),
-      ActionAfterCompletion = "DELETE", Target = { RoleArn = role,
+    return role
+  end
+
+  local function at(seconds)
+    return ("at(%s)"):format(clock.iso(clock.utc() + seconds):sub(1, -2))
+  end
+
+  -- Makes a schedule in an hour that ends the node group "g", but for what `more` says.
+  local function schedule(role, more)
+    local wanted = { Name = "end", FlexibleTimeWindow = { Mode = "OFF" },
+      ScheduleExpression = at(3600), ActionAfterCompletion = "DELETE", Target = { RoleArn = role,
         Arn = "arn:aws:scheduler:::aws-sdk:eks:deleteNodegroup",
-        Input = { ClusterName = "demo", NodegroupName = "g" } } })
+        Input = { ClusterName = "demo", NodegroupName = "g" } } }
+    for key, value in pairs(more or {}) do wanted[key] = value end
+    return client("scheduler"):create_schedule(wanted)
+  end
+
+  it("refuses schedules as AWS does, and says which ones the world does not play", function ()
+    local role, now = lease_role(), math.floor(clock.utc())
+    local function refused(more)
+      local answer, e = schedule(role, more)
+      assert.is_nil(answer)
+      return { e.code, e.message }
+    end
+    local day = "rate(1 days)"
+    assert.same({ "ValidationException", "The StartDate you specify cannot be earlier than 5 "
+      .. "minutes ago." }, refused { ScheduleExpression = day, StartDate = now - 400 })
+    assert.same({ "ValidationException", "The EndDate you specify must be after the StartDate." },
+      refused { ScheduleExpression = day, StartDate = now + 60, EndDate = now + 60 })
+    for _, wrong in ipairs { "at(tomorrow)", "at(2030-02-31T00:00:00)", "rate(x)", "hourly" } do
+      assert.same({ "ValidationException", "Invalid Schedule Expression " .. wrong .. "." },
+        refused { ScheduleExpression = wrong })
+    end
+    for text, more in pairs { ["cron"] = { ScheduleExpression = "cron(0 12 * * ? *)" },
+      ["has passed"] = { ScheduleExpression = at(-60) },
+      ["Europe/Berlin"] = { ScheduleExpressionTimezone = "Europe/Berlin" },
+      ["flexible"] = { FlexibleTimeWindow = { Mode = "FLEXIBLE", MaximumWindowInMinutes = 5 } },
+      ["sqs"] = { Target = { Arn = "arn:aws:sqs:us-east-2:1:q", RoleArn = role } } } do
+      local told = refused(more)
+      assert.equal("NotSimulated", told[1])
+      assert.matches(text, told[2], 1, true)
+    end
+    ok(schedule(role, { ScheduleExpression = day, StartDate = now - 200,
+      ScheduleExpressionTimezone = "UTC" }))
+  end)
+
+  it("tries a schedule's call again as often and as long as its retry policy says", function ()
+    local role = lease_role()
+    local policies = { often = { MaximumRetryAttempts = 3 }, long = { MaximumRetryAttempts = 50,
+      MaximumEventAgeInSeconds = 60 } }
+    for name, policy in pairs(policies) do
+      ok(schedule(role, { Name = name, Target = { RoleArn = role, RetryPolicy = policy,
+        Arn = "arn:aws:scheduler:::aws-sdk:eks:deleteNodegroup",
+        Input = { ClusterName = "demo", NodegroupName = "g" } } }))
+    end
+    server.world.performers.aws = function ()
+      return nil, { fault = true, code = "ThrottlingException", status = 429 }
+    end
+    local due = server.world:now() + 3600
+    server.world:advance(server.world.now_us + 7200 * 1000000)
+    local times = { often = {}, long = {} }
+    for _, one in ipairs(server.world.aws.fired) do
+      table.insert(times[one.name], one.at)
+    end
+    for _, list in pairs(times) do assert.is_true(list[1] >= due and list[1] < due + 60) end
+    assert.equal(4, #times.often)
+    assert.equal(6, #times.long) -- after 1, 3, 7, 15 and 31 s; the next is later than 60 s
+  end)
+
+  it("fires its schedules with nobody there", function ()
+    local parts = cluster {}
+    assert.equal("ACTIVE", node_group(parts).status)
+    ok(schedule(lease_role()))
     task.sleep(3000)
     assert.same({ "g" }, ok(client("eks"):all("list_nodegroups", { clusterName = "demo" })))
     task.sleep(1200)

@@ -1,5 +1,6 @@
---- EventBridge Scheduler: schedule groups and schedules with a fixed time, whose universal targets
--- really call the service.
+--- EventBridge Scheduler: schedule groups and schedules with a fixed time or rate, in UTC, whose
+-- universal targets really call the service. What it does not play (cron, other time zones,
+-- flexible windows, other targets, a time that has passed) it refuses as such: 501, NotSimulated.
 
 local array = require "rtl.array"
 local clock = require "rtl.clock"
@@ -92,7 +93,6 @@ end
 -- schedule is made.
 local function wrong_target(target)
   local op = operation_of(target.Arn)
-  if not op then return target.Arn .. " is not a supported target" end
   if op.reads then return op.name .. " is not supported: it only reads" end
   local known = {}
   for _, member in ipairs(op.input.members) do
@@ -137,18 +137,19 @@ local function call_target(call, schedule)
 end
 
 -- Calls the target. What fails on the service's side or is throttled is tried again as the retry
--- policy says; what the service refuses is not (it is not known whether AWS tries that again, and
--- nothing may rely on it).
-local function fire(call, schedule, tries)
+-- policy says, until so many seconds have passed since `began`; what the service refuses is not (it
+-- is not known whether AWS tries that again, and nothing may rely on it).
+local function fire(call, schedule, began, tries)
   local code, status = call_target(call, schedule)
   local fired = call.aws.fired or {}
   call.aws.fired = fired
   fired[#fired + 1] = { at = call.world:now(), name = schedule.Name, code = code,
     target = schedule.Target.Arn }
-  local policy = schedule.Target.RetryPolicy or {}
+  local policy, pause = schedule.Target.RetryPolicy or {}, 2 ^ math.min(tries, 8)
   local passes = code and (status >= 500 or status == 429)
-  if passes and tries < (policy.MaximumRetryAttempts or 185) then
-    call.world:after(2 ^ math.min(tries, 8), function () fire(call, schedule, tries + 1) end)
+  local young = call.world:now() + pause - began <= (policy.MaximumEventAgeInSeconds or 86400)
+  if passes and young and tries < (policy.MaximumRetryAttempts or 185) then
+    call.world:after(pause, function () fire(call, schedule, began, tries + 1) end)
   end
 end
 
@@ -160,28 +161,37 @@ local function every(expression)
   return count and UNIT[unit] and tonumber(count) * UNIT[unit]
 end
 
+-- The time of a one-time expression: unix seconds; nil if it is none, or not written as AWS wants.
+local function once(expression)
+  local time = expression:match "^at%((%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)%)$"
+  return time and clock.parse_iso(time .. "Z")
+end
+
+-- When a schedule is to call first; of one-time ones AWS ignores begin and end.
 local function first_of(schedule, now)
-  local at = clock.parse_iso((schedule.ScheduleExpression:match "^at%((.*)%)$" or "") .. "Z")
-  if at then return math.max(at, now) end
-  return every(schedule.ScheduleExpression) and math.max(schedule.StartDate or 0, now)
+  return once(schedule.ScheduleExpression) or math.max(schedule.StartDate or 0, now)
 end
 
 local function complete(call, schedule)
   if schedule.ActionAfterCompletion == "DELETE" then call.region.schedules:remove(schedule.key) end
 end
 
+local MINUTE = 60 -- seconds within which an invocation comes: AWS promises no more
+
 -- Sets the alarm for the next invocation at `at`; a later update makes an older alarm void.
 local function arm(call, schedule, at)
-  local alarm = {}
+  local alarm, world = {}, call.world
   schedule.alarm = alarm
-  if not at then return end
-  call.world:after(math.max(0, at - call.world:now()), function ()
+  local late = world:spread(0, MINUTE, "invocation", schedule.Arn)
+  world:after(math.max(0, at - world:now()) + late, function ()
     local stands = call.region.schedules:get(schedule.key) == schedule
     if not stands or schedule.alarm ~= alarm then return end
-    if schedule.State == "ENABLED" then fire(call, schedule, 0) end
+    if schedule.State == "ENABLED" then fire(call, schedule, world:now(), 0) end
     local pause = every(schedule.ScheduleExpression)
-    local again = pause and call.world:now() + pause
-    if not again or again > (schedule.EndDate or math.huge) then return complete(call, schedule) end
+    local again = pause and at + pause
+    if not again or again >= (schedule.EndDate or math.huge) then
+      return complete(call, schedule)
+    end
     arm(call, schedule, again)
   end)
 end
@@ -201,21 +211,49 @@ local function fill(call, schedule, p)
   arm(call, schedule, first_of(schedule, call.world:now()))
 end
 
+local UTC = { UTC = true, ["Etc/UTC"] = true, GMT = true }
+
+-- What of a schedule the world does not play, though AWS does.
+local function not_played(call, p)
+  local at = once(p.ScheduleExpression)
+  if p.ScheduleExpression:find "^cron%(" then return "cron expressions" end
+  if at and at < call.world:now() then return "a time that has passed: " .. p.ScheduleExpression end
+  if not UTC[p.ScheduleExpressionTimezone or "UTC"] then
+    return "the time zone " .. p.ScheduleExpressionTimezone
+  end
+  if p.FlexibleTimeWindow.Mode ~= "OFF" then return "flexible time windows" end
+  if not operation_of(p.Target.Arn) then return "the target " .. p.Target.Arn end
+end
+
 local function wrong_expression(expression)
-  if expression:find "^at%(" or expression:find "^cron%(" or every(expression) then return nil end
+  if once(expression) or every(expression) then return nil end
   return "Invalid Schedule Expression " .. expression .. "."
 end
 
--- What is wrong with a schedule to make or to change, as AWS checks it.
-local function wrong_schedule(call, p)
-  local role = role_of(call, p.Target.RoleArn)
-  if not role or role.usable_at > call.world:now() or not trusts_scheduler(role) then
-    return "The execution role you provide must allow AWS EventBridge Scheduler to assume the role."
-  end
-  if p.StartDate and p.EndDate and p.EndDate <= p.StartDate then
+local BACK = 300 -- seconds that the begin of a schedule may lie back
+
+local function wrong_dates(call, p)
+  if p.StartDate and every(p.ScheduleExpression) and p.StartDate < call.world:now() - BACK then
+    return "The StartDate you specify cannot be earlier than 5 minutes ago."
+  elseif p.StartDate and p.EndDate and p.EndDate <= p.StartDate then
     return "The EndDate you specify must be after the StartDate."
   end
-  return wrong_expression(p.ScheduleExpression) or wrong_target(p.Target)
+end
+
+-- The fault of a schedule to make or to change: what the world does not play, or what AWS refuses.
+local function refusal(call, p)
+  local missing = not_played(call, p)
+  if missing then
+    return fault.new("NotSimulated", "the world's scheduler does not know " .. missing, 501)
+  end
+  local role, wrong = role_of(call, p.Target.RoleArn), nil
+  if not role or role.usable_at > call.world:now() or not trusts_scheduler(role) then
+    wrong = "The execution role you provide must allow AWS EventBridge Scheduler to assume the "
+      .. "role."
+  end
+  wrong = wrong or wrong_dates(call, p) or wrong_expression(p.ScheduleExpression)
+    or wrong_target(p.Target)
+  return wrong and fault.new("ValidationException", wrong)
 end
 
 function ops.create_schedule(call, p)
@@ -226,8 +264,8 @@ function ops.create_schedule(call, p)
   if call.region.schedules:get(key_of(p)) then
     return fault.fail("ConflictException", ("Schedule %s already exists."):format(p.Name))
   end
-  local wrong = wrong_schedule(call, p)
-  if wrong then return fault.fail("ValidationException", wrong) end
+  local wrong = refusal(call, p)
+  if wrong then return nil, wrong end
   local schedule = call.region.schedules:add(key_of(p), { Name = p.Name, GroupName = group,
     key = key_of(p), Arn = arn_of(call, "schedule", group .. "/" .. p.Name),
     CreationDate = call.world:second() })
@@ -256,8 +294,8 @@ end
 function ops.update_schedule(call, p)
   local schedule, refused = need(call, p)
   if not schedule then return nil, refused end
-  local wrong = wrong_schedule(call, p)
-  if wrong then return fault.fail("ValidationException", wrong) end
+  local wrong = refusal(call, p)
+  if wrong then return nil, wrong end
   fill(call, schedule, p)
   return { ScheduleArn = schedule.Arn }
 end
