@@ -31,10 +31,12 @@ sanitized() {
 
 collector() { RTL_TEST_GC=1 RTL_TEST_SLOW=1 $specs test/unit; }
 
+# Each has one; a spec that is not there fails.
 module_specs() {
   for module in modules/*/; do
     name=$(basename "$module")
-    [ -f "test/unit/${name}_spec.lua" ] && echo "test/unit/${name}_spec.lua"
+    [ "$name" = file ] && name=fs # rtl.fs is its only user
+    echo "test/unit/${name}_spec.lua"
   done
 }
 
