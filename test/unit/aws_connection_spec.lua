@@ -5,7 +5,6 @@ local credentials = require "rtl.aws.credentials"
 local fake_aws = require "test.support.fake_aws"
 local server = require "test.support.server"
 local task = require "rtl.task"
-local wire = require "rtl.wire"
 
 describe("an AWS client on a connection", function ()
   local there
@@ -76,12 +75,11 @@ describe("an AWS client on a connection", function ()
   end)
 
   it("asks again and again on the same few connections", function ()
-    local function connections()
-      return tonumber(assert(wire.request { url = there.url .. "/count/connections" }).body)
-    end
-    local eks, list, before = client("eks", raw '{"clusters":[]}'), {}, connections()
+    local eks, list = client("eks", raw '{"clusters":[]}'), {}
+    local before = there:count "connections"
     for i = 1, 200 do list[i] = i end
     task.run(task.map, list, function () return assert(eks:list_clusters {}) end)
-    assert.is_true(connections() - before <= 10, connections() - before)
+    local more = there:count "connections" - before
+    assert.is_true(more <= 10, more)
   end)
 end)
