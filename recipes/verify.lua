@@ -1,8 +1,10 @@
 --- The transport verdict of the deployment's last job, judged again from what its run recorded.
 --
---   rtl recipes/verify.lua                 exit code 0: EFA; 3: anything else, and no job yet
---   rtl recipes/verify.lua --proof log     the log alone is enough
+--   rtl recipes/verify.lua                   exit code 0: EFA; 3: anything else, and no job yet
+--   rtl recipes/verify.lua --proof log       the log alone is enough
+--   rtl recipes/verify.lua --transport any   0 whatever it says, once there is a job
 --
+-- Of a job that failed the exit code is 1, unless its transport is known not to be EFA: then 3.
 -- Reads the record of the run (NCCL's files and the counters before and after); runs no job.
 
 local fs = require "rtl.fs"
