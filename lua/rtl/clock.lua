@@ -53,16 +53,8 @@ function M.is_virtual()
   return impl.advance ~= nil
 end
 
--- Days since 1970-01-01 of a civil date and back, for the proleptic Gregorian calendar
--- (March-based years, so that the leap day is the last of its year).
-local function days_of(year, month, day)
-  if month <= 2 then year = year - 1 end
-  local era = year // 400
-  local of_era = year - era * 400
-  local of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-  return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
-end
-
+-- The civil date of a day since 1970-01-01, in the proleptic Gregorian calendar (March-based years,
+-- so that the leap day is the last of its year).
 local function date_of(days)
   days = days + 719468
   local era = days // 146097
@@ -98,28 +90,10 @@ function M.amz(t)
   return amz_text
 end
 
-local PATTERN = "^(%d%d%d%d)%-?(%d%d)%-?(%d%d)[Tt ](%d%d):?(%d%d):?(%d%d)(%.?%d*)(.*)$"
-
-local function offset_of(zone)
-  if zone == "Z" or zone == "z" then return 0 end
-  local sign, hours, minutes = zone:match("^([+-])(%d%d):?(%d%d)$")
-  if not sign then return nil end
-  return (sign == "-" and -1 or 1) * (tonumber(hours) * 3600 + tonumber(minutes) * 60)
-end
-
 --- Unix seconds of an RFC 3339 date ("2026-12-01T10:00:00Z", fractions, "+02:00", the AWS form
 -- without dashes); nil when the text is none. An integer when there is no fraction.
 function M.parse_iso(text)
-  local year, month, day, hour, minute, second, fraction, zone = tostring(text):match(PATTERN)
-  local offset = year and offset_of(zone)
-  if not offset or (fraction ~= "" and not fraction:match("^%.%d+$")) then return nil end
-  year, month, day = math.tointeger(year), math.tointeger(month), math.tointeger(day)
-  hour, minute, second = math.tointeger(hour), math.tointeger(minute), math.tointeger(second)
-  if month < 1 or month > 12 or hour > 23 or minute > 59 or second > 60 then return nil end
-  local days = days_of(year, month, day)
-  if select(3, date_of(days)) ~= day then return nil end -- the 31st of April
-  local t = days * 86400 + hour * 3600 + minute * 60 + second - offset
-  return fraction == "" and t or t + tonumber("0" .. fraction)
+  return native.parse_iso(tostring(text))
 end
 
 return M

@@ -1,5 +1,6 @@
 /* rtl.native.clock */
 #include "clock/clock.h"
+#include "clock/date.h"
 
 #include <lauxlib.h>
 
@@ -26,9 +27,29 @@ static int l_utc(lua_State *L) {
   return 1;
 }
 
+/*** native.clock.parse_iso(text) → number or nil
+ * Unix seconds of a date, see rtl.clock. */
+static int l_parse_iso(lua_State *L) {
+  size_t size;
+  struct rtl_date date;
+  const char *text = luaL_checklstring(L, 1, &size);
+  if (!rtl_date_parse(text, size, &date)) {
+    lua_pushnil(L);
+  } else if (date.fraction == NULL) {
+    lua_pushinteger(L, date.seconds);
+  } else {
+    lua_pushlstring(L, date.fraction, date.size);
+    lua_pushnumber(L, (lua_Number)date.seconds + lua_tonumber(L, -1));
+  }
+  return 1;
+}
+
 int luaopen_rtl_native_clock(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"mono", l_mono}, {"mono_ns", l_mono_ns}, {"utc", l_utc}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"mono", l_mono},
+                                       {"mono_ns", l_mono_ns},
+                                       {"utc", l_utc},
+                                       {"parse_iso", l_parse_iso},
+                                       {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

@@ -75,13 +75,17 @@ describe("clock", function ()
     assert.equal(1796119200.25, clock.parse_iso("2026-12-01T10:00:00.25Z"))
     assert.equal(1796112000, clock.parse_iso("2026-12-01T10:00:00+02:00"))
     assert.equal(1796119200, clock.parse_iso("2026-12-01T04:30:00-0530"))
+    assert.equal(1796119200.123456789, clock.parse_iso("20261201 100000.123456789z"))
+    assert.equal(1796119260, clock.parse_iso("2026-12-01t10:00:60+0000"))
     assert.equal("integer", math.type(clock.parse_iso("2026-12-01T10:00:00Z")))
+    assert.equal("float", math.type(clock.parse_iso("2026-12-01T10:00:00.0Z")))
   end)
 
   it("gives nil for what is no date", function ()
     for _, text in ipairs {
       "", "x", "2026-12-01", "2026-12-01T10:00:00", "2026-13-01T10:00:00Z", "2026-02-29T10:00:00Z",
       "2026-04-31T10:00:00Z", "2026-00-01T10:00:00Z", "2026-12-00T10:00:00Z",
+      "1900-02-29T10:00:00Z", "2026-12-01T10:00:00Z\0", "2026-12-01T10:00:0012Z",
       "2026-12-01T24:00:00Z",
       "2026-12-01T10:60:00Z", "2026-12-01T10:00:61Z", "2026-12-01T10:00:00.Z",
       "2026-12-01T10:00:00+2",
