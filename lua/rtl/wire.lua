@@ -154,17 +154,7 @@ answer_mt.__close = answer_methods.close
 
 -- A name may come ten thousand times: its values are joined once.
 local function header_map(list)
-  local map, repeated = {}, nil
-  for _, pair in ipairs(list) do
-    local name, value = pair[1]:lower(), pair[2]
-    if map[name] == nil then
-      map[name] = value
-    else
-      repeated = repeated or {}
-      repeated[name] = repeated[name] or { map[name] }
-      table.insert(repeated[name], value)
-    end
-  end
+  local map, repeated = http.by_name(list)
   for name, values in pairs(repeated or NONE) do map[name] = table.concat(values, ", ") end
   return map
 end

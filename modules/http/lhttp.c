@@ -501,6 +501,7 @@ int luaopen_rtl_native_http(lua_State *L) {
       {"start", l_start},
       {"connect", l_connect},
       {"headers", rtl_http_l_headers},
+      {"by_name", rtl_http_l_by_name},
       {"origin", l_origin},
       {"live", l_live},
       {"close_idle", l_close_idle},

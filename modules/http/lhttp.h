@@ -5,5 +5,6 @@
 #include <lua.h>
 
 int rtl_http_l_headers(lua_State *L); /* http.headers */
+int rtl_http_l_by_name(lua_State *L); /* http.by_name */
 
 #endif

@@ -1,12 +1,14 @@
-/* The headers of a request, as callers give them and as the wire passes them on. */
+/* Headers as Lua values: those of a request as callers give them and as the wire passes them on,
+ * those of an answer by their names. */
 #include "http/lhttp.h"
 
 #include "secret/lsecret.h"
 
+#include <ctype.h>
 #include <lauxlib.h>
 #include <strings.h>
 
-enum { GIVEN = 1, AGENT, LIST, PAIR, NAME, VALUE }; /* stack places */
+enum { GIVEN = 1, AGENT, LIST, PAIR, NAME, VALUE }; /* stack places of http.headers */
 
 static int wrong(lua_State *L, const char *format, lua_Integer i) {
   luaL_pushfail(L);
@@ -78,4 +80,62 @@ int rtl_http_l_headers(lua_State *L) {
   }
   lua_settop(L, LIST);
   return 1;
+}
+
+/* ---- an answer's ---- */
+
+enum { ALL = 1, MAP, REPEATED, ONE, TEXT, SMALL, BEFORE }; /* stack places of http.by_name */
+
+static void push_small(lua_State *L, int index) {
+  size_t size;
+  const char *text = luaL_checklstring(L, index, &size);
+  luaL_Buffer buffer;
+  char *out = luaL_buffinitsize(L, &buffer, size);
+  for (size_t i = 0; i < size; i++) {
+    out[i] = (char)tolower((unsigned char)text[i]);
+  }
+  luaL_pushresultsize(&buffer, size);
+}
+
+/* Makes {value before, value} of what the map holds for the name, or adds the value to that. */
+static void add_repeated(lua_State *L) {
+  if (lua_isnil(L, REPEATED)) {
+    lua_newtable(L);
+    lua_replace(L, REPEATED);
+  }
+  lua_pushvalue(L, SMALL);
+  if (lua_rawget(L, REPEATED) == LUA_TNIL) {
+    lua_createtable(L, 2, 0);
+    lua_pushvalue(L, BEFORE);
+    lua_rawseti(L, -2, 1);
+    lua_pushvalue(L, SMALL);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, REPEATED);
+  }
+  lua_geti(L, ONE, 2);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+/*** http.by_name({{name, value}, …}) → {name = value}, {name = {value, value, …}} | nil
+ * The first value of each name, in small letters, and all values of the names that are repeated. */
+int rtl_http_l_by_name(lua_State *L) {
+  luaL_checktype(L, ALL, LUA_TTABLE);
+  lua_settop(L, ALL);
+  lua_createtable(L, 0, 8);
+  lua_pushnil(L);
+  for (lua_Integer i = 1; lua_geti(L, ALL, i) != LUA_TNIL; i++) {
+    lua_geti(L, ONE, 1);
+    push_small(L, TEXT);
+    lua_pushvalue(L, SMALL);
+    if (lua_rawget(L, MAP) != LUA_TNIL) {
+      add_repeated(L);
+    } else {
+      lua_pushvalue(L, SMALL);
+      lua_geti(L, ONE, 2);
+      lua_rawset(L, MAP);
+    }
+    lua_settop(L, REPEATED);
+  }
+  lua_settop(L, REPEATED);
+  return 2;
 }

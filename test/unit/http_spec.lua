@@ -132,6 +132,20 @@ describe("rtl.native.http", function ()
     assert.is_nil(http.headers({ { "A", "b" }, C = "d" }, agent))
   end)
 
+  it("finds headers by their names, however often those come", function ()
+    local map, repeated = http.by_name { { "A", "1" }, { "b", "" }, { "B", "2" }, { "B", "3" } }
+    assert.same({ a = "1", b = "" }, map)
+    assert.same({ b = { "", "2", "3" } }, repeated)
+    map, repeated = http.by_name {}
+    assert.same({}, map)
+    assert.is_nil(repeated)
+    local many = {}
+    for i = 1, 20000 do many[i] = { "X" .. i % 2, tostring(i) } end
+    map, repeated = http.by_name(many)
+    assert.same({ 10000, 10000 }, { #repeated.x0, #repeated.x1 })
+    assert.equal("1", map.x1)
+  end)
+
   it("says where a URL leads, also a secret one", function ()
     assert.same({ "https", "a.test", "443" }, { http.origin("https://a.test/p?q") })
     assert.same({ "http", "[::1]", "81" }, { http.origin(secret.new("http://[::1]:81/")) })
