@@ -2,6 +2,7 @@
 -- What a job wrote is shown as it is, and the path of a record stays whole.
 
 local fs = require "rtl.fs"
+local json = require "rtl.native.json"
 local program = require "test.support.program"
 local text = require "rtl.recipe.text"
 
@@ -23,7 +24,18 @@ local KINDS = {
   ["on what has no price"] = { "--gpu-type", "p5e.48xlarge" },
   ["where no zone has capacity"] = { scenario = "no-capacity-anywhere" },
   ["over TCP"] = { scenario = "tcp-fallback" },
+  ["where a teardown may not remove all"] = { "--to", "cluster", denied = "ec2:DeleteVpc" },
 }
+
+-- The scenario of a life, with its policy in a file.
+local function scenario_of(more, state)
+  if not more.denied then return more.scenario and "=" .. more.scenario or "" end
+  local path = fs.join(state, "policy.json")
+  assert(fs.write(path, json.encode { Statement = {
+    { Effect = "Allow", Action = "*", Resource = "*" },
+    { Effect = "Deny", Action = more.denied, Resource = "*" } } }))
+  return "=policy,file=" .. path
+end
 
 local function is_foreign(line)
   return line:find "^[%d:]* *│ " ~= nil or line:find "^Record   /" ~= nil
@@ -44,7 +56,7 @@ describe("the rehearsed screens", function ()
       local state, wide, lines = assert(fs.temp_dir "rtl-columns-"), {}, 0
       for i = 1, more.plan_only and 2 or #LIFE do
         local one = LIFE[i]
-        local option = i == 1 and more.scenario and "=" .. more.scenario or ""
+        local option = i == 1 and scenario_of(more, state) or ""
         local words = { "--rehearse" .. option, ("recipes/%s.lua"):format(one[1]),
           table.unpack(one, 2) }
         if one[1] == "deploy" then table.move(more, 1, #more, #words + 1, words) end
