@@ -158,6 +158,10 @@ describe("--plan --out", function ()
     local why = "cluster ray-train is not there yet"
     assert.equal(why, changes["helm_release/kuberay-operator"].unchecked)
     assert.matches("not checkable yet: 6 things (" .. why .. ")", ran.stdout, 1, true)
+    local bytes = 0
+    for _, line in ipairs(index.cost.lines) do bytes = bytes + (line.now_gb or 0) end
+    assert.equal(48, bytes)
+    assert.matches("for image pulls (48 GB)", ran.stdout, 1, true)
   end)
 
   it("tells what changes of what stands, and nothing else", function ()

@@ -388,7 +388,7 @@ local function cost(ctx, _, f)
   local each, away = pricing.of(ctx, "nat_gateway_gb"), 2 * pricing.of(ctx, "cross_zone_gb")
   local crosses = f.nat_zone and f.zone_id and f.nat_zone ~= f.zone_id
   return { hourly = price, what = what, source = source, units = f.count, each = each,
-    home = f.nat_zone, away = away, once_what = "image pulls",
+    home = f.nat_zone, away = away, once_what = "image pulls", once_gb = f.count * prices.image_gb,
     once = f.count * prices.image_gb * (each + (crosses and away or 0)) }
 end
 

@@ -28,7 +28,7 @@ local function add(total, res, price, paid_now)
   total.lines[#total.lines + 1] = { resource = res.key, what = price.what,
     once_what = price.once_what or price.what,
     hourly = price.hourly or 0, once = price.once or 0, source = price.source,
-    now = paid_now and price.once or 0 }
+    now = paid_now and price.once or 0, now_gb = paid_now and price.once_gb or nil }
 end
 
 local function nothing()
@@ -46,8 +46,8 @@ function M.of_resources(ctx, resources)
 end
 
 --- The cost of a plan: { hourly = usd, once = usd, lines = {{resource, what, hourly, once, now,
--- source}}, sources = {texts}, source = them all, unknown = {keys} }. `once` is what is paid one
--- time (image pulls), a line's `now` what of that is still to come.
+-- now_gb, source}}, sources = {texts}, source = them all, unknown = {keys} }. `once` is what is
+-- paid one time (image pulls), a line's `now` what of that is still to come, for now_gb GB.
 function M.of(plan, ctx)
   local total = nothing()
   for _, row in ipairs(plan.changes) do

@@ -30,8 +30,8 @@
 --   cost(ctx, res, f)       gives { hourly = usd, once = usd, what, source (texts), units = how
 --                           many things share hourly, begun_hours = hours count in full, hold = usd
 --                           an hour for what no other thing is billed for, each = usd of one of
---                           what `once` counts, once_what = its name, away = usd more for one
---                           that is counted elsewhere than at `home` (text) } | nil
+--                           what `once` counts, once_what = its name, once_gb = GB of it, away =
+--                           usd more for one that is counted elsewhere than at `home` } | nil
 --   used(ctx, item)         what of that was really used: { since, spans = {{id, since, till,
 --                           within}} (of units; within: id of the hold), counted = {{id, count,
 --                           place}} (of `each`) } | nil; times in unix seconds

@@ -66,14 +66,18 @@ function M.has_changes(plan)
     + (counts.delete or 0) > 0
 end
 
--- What is paid once, in words.
+-- What is paid once, in words, with the GB where it is paid for them.
 local function once_of(cost)
-  local names, seen = {}, {}
+  local names, gb = {}, {}
   for _, line in ipairs(cost.lines) do
-    if line.now > 0 and not seen[line.once_what] then
-      seen[line.once_what] = true
-      names[#names + 1] = line.once_what
+    local what = line.once_what
+    if line.now > 0 then
+      if not gb[what] then names[#names + 1] = what end
+      gb[what] = (gb[what] or 0) + (line.now_gb or 0)
     end
+  end
+  for i, what in ipairs(names) do
+    if gb[what] > 0 then names[i] = ("%s (%.0f GB)"):format(what, gb[what]) end
   end
   return table.concat(names, ", ")
 end
