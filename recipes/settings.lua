@@ -30,6 +30,8 @@ return {
     help = "tags on everything that is made in AWS (cost-center=42,owner=me)" },
   { group = "Deployment", name = "check_rights", type = "boolean", default = true,
     help = "ask IAM before anything is made whether the caller may do it all" },
+  { group = "Deployment", name = "dead_run", type = "string", default = "",
+    help = "a run of another machine that died and still holds the account's lock: it is taken" },
   { group = "Deployment", name = "proxy", type = "string", default = "",
     match = "^%l[%l%d]*://[^%s/]+/?$", wanted = "a URL such as http://proxy.corp:3128",
     help = "proxy for all connections of rtl; empty: HTTPS_PROXY's. NO_PROXY counts for both" },

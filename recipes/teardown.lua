@@ -9,6 +9,7 @@
 --   rtl recipes/teardown.lua --plan        what would be removed; changes nothing
 --   rtl recipes/teardown.lua               asks once, then removes it
 
+local agreed = require "rtl.recipe.agreed"
 local given_cluster = require "rtl.recipe.given_cluster"
 local plan = require "rtl.plan"
 local pricing = require "rtl.kinds.pricing"
@@ -94,13 +95,24 @@ local function end_lines(run, result, cost)
   return lines
 end
 
+local function read_plan(run)
+  return plan.teardown.plan(run.ctx, run:all_kinds(), { purge = run.settings.purge })
+end
+
+-- Under the lock: what another machine made meanwhile is not in what was agreed to.
+local function read_again(run, agreed_to)
+  local t = read_plan(run)
+  agreed.check_removal(run.ctx, agreed_to, t)
+  if t.problem then error(t.problem, 0) end
+  return t
+end
+
 -- Tears down what stands in the region that the run is in; returns the name of an exit code.
 local function tear_down(run)
   if run.options.plan then run:peek() else run:lock() end
   run:reading(given_cluster.enter, run)
   run:load_prices()
-  local t = run:reading(plan.teardown.plan, run.ctx, run:all_kinds(),
-    { purge = run.settings.purge })
+  local t = run:reading(read_plan, run)
   run:emit { type = "text", lines = plan_lines(run, t) }
   if run.options.plan then
     return run.options.exit_code and #t.items > 0 and "changes" or "done"
@@ -111,6 +123,7 @@ local function tear_down(run)
     run:confirm(("Delete these %s?"):format(text.count(#t.items, "thing")))
   end
   run:reading(run.hold, run)
+  t = run:reading(read_again, run, t)
   local result = plan.teardown.run(t, run.ctx)
   local free, held = run:let_go()
   if not free then

@@ -90,4 +90,14 @@ describe("the account's lock", function ()
       assert.equal(8, it.version)
     end
   end)
+
+  it("lasts as long as a run may take, and what it waits for beside", function ()
+    for waits, seconds in pairs { [0] = 4 * 3600, [30 * 86400] = 30 * 86400 + 4 * 3600 } do
+      local it = store()
+      local before = clock.utc()
+      assert(take(it, { waits = waits }))
+      local ends = clock.parse_iso(json.decode(it.value).expires)
+      assert.is_true(ends >= math.floor(before + seconds) and ends <= clock.utc() + seconds)
+    end
+  end)
 end)

@@ -93,7 +93,8 @@ return {
   ["RTL-PLAN-020"] = {
     title = "The account's lock is held",
     cause = "Another machine works on this deployment; holder and expiry are in the message.",
-    next = "Wait for it, or until the expiry: then the next run takes the lock over.",
+    next = "Wait for it, or until the expiry: then the next run takes the lock over. Where you know"
+      .. " that the other run is dead, --dead-run and its id take the lock at once.",
   },
   ["RTL-PLAN-021"] = {
     title = "A workload of a chart does not become ready",
@@ -123,6 +124,13 @@ return {
       .. "organization do not allow those that are listed. Nothing was made.",
     next = "Give the caller what `--policy` prints, or what is listed. Where IAM is wrong about it,"
       .. " go on with --no-check-rights: the calls themselves will tell.",
+  },
+  ["RTL-PLAN-026"] = {
+    title = "What stands changed since the plan was read",
+    cause = "The plan is read before the account's lock is taken, and once more under it. "
+      .. "Meanwhile another machine made, changed or removed something of this deployment. "
+      .. "Nothing was done.",
+    next = "Run the same command again: its plan starts from what stands now.",
   },
   ["RTL-PLAN-030"] = {
     title = "What a resource would send can't be told",

@@ -12,6 +12,7 @@ local M = {}
 local Lock = {}
 Lock.__index = Lock
 
+-- Longer than all that a run makes or removes can take; what it waits for beside that is added.
 local LASTS = 4 * 3600
 
 --- What the lock needs of IAM (rtl.plan.policy).
@@ -45,7 +46,8 @@ local function held(holder)
   return err.new { code = "RTL-PLAN-020", exit = "refused",
     message = ("run %s on %s holds the account's lock until %s"):format(tostring(holder.run),
       tostring(holder.host), holder.expires),
-    hint = "Wait for it to end, or until then" }
+    hint = ("Wait for it to end, or until then; if you know that it is dead: --dead-run %s")
+      :format(tostring(holder.run)) }
 end
 
 local function put(ctx, seconds, overwrite)
@@ -84,11 +86,11 @@ local function put_new(ctx, seconds)
 end
 
 --- Takes the lock: returns it (close(), `<close>`), or nil and RTL-PLAN-020 that names the holder.
--- options.seconds: how long it lasts if nobody gives it back (4 h); the run that died is held for
--- that long on another machine, and is no hindrance on this one when options.dead names its run.
+-- It lasts 4 h and options.waits seconds if nobody gives it back: a run that died is held for that
+-- long, and is no hindrance where options.dead (a set of run ids) has its run.
 function M.take(ctx, options)
   options = options or {}
-  local seconds = options.seconds or LASTS
+  local seconds = LASTS + (options.waits or 0)
   local answer, failure = put_new(ctx, seconds)
   local version = answer and answer.Version
   if not answer then

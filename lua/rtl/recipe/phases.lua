@@ -4,6 +4,7 @@
 -- the graph is applied as a whole: resources of later steps start as soon as their needs are
 -- there, while each step is verified, in order, as soon as its own resources are ready.
 
+local agreed = require "rtl.recipe.agreed"
 local err = require "rtl.err"
 local failure = require "rtl.recipe.failure"
 local given_cluster = require "rtl.recipe.given_cluster"
@@ -318,12 +319,21 @@ local function question_of(p, pending)
   return ("Nothing to make. %s. Go ahead?"):format(pending[1])
 end
 
--- Locks, asks, and takes the account's lock: from here on the run may change things.
+-- Asks, and takes the account's lock: from here on the run may change things. Returns the plan to
+-- carry out, read again under the lock.
 local function begin(run, p, pending)
-  if not report.has_changes(p) and #pending == 0 then return run:let_go_of_dead() end
+  if not report.has_changes(p) and #pending == 0 then
+    run:let_go_of_dead()
+    return p
+  end
   run:confirm(question_of(p, pending))
   run:hold()
   given_cluster.note(run)
+  if not run:has_aws() then return p end
+  local fresh = read_plan(run)
+  agreed.check(run.ctx, p, fresh)
+  refuse_problems(run, fresh)
+  return fresh
 end
 
 -- Nothing is asked of what stands: a policy is for the whole life of a deployment.
@@ -357,7 +367,7 @@ function M.run(run)
   failure.reading(refuse_problems, run, p)
   if report.has_changes(p) then policy.check(run) end
   if only_plan then return plan_only(run, p, pending) end
-  failure.reading(begin, run, p, pending)
+  p = failure.reading(begin, run, p, pending)
   run.plan = p
   local _ <close> = setmetatable({}, { __close = function () leave(run) end })
   run.plan = carry_out_honestly(run, p)

@@ -225,10 +225,11 @@ function Run:lock()
   self.ctx.ledger = assert(plan.ledger.open(self.folder, self.id))
 end
 
--- The runs that wrote to this ledger before: dead, since their lock on this machine is ours now.
-local function dead_runs(ledger)
-  local dead = {}
-  for _, entry in ipairs(ledger.records) do dead[entry.run or ""] = true end
+-- The runs that are dead: those that wrote to this ledger before, since their lock on this machine
+-- is ours now, and the one of another machine that the settings name.
+local function dead_runs(run)
+  local dead = { [settings.optional(run.settings, "dead_run") or ""] = true }
+  for _, entry in ipairs(run.ctx.ledger.records) do dead[entry.run or ""] = true end
   return dead
 end
 
@@ -236,10 +237,11 @@ end
 -- a run with a kubeconfig. Raises RTL-PLAN-020 when another run holds it.
 function Run:hold()
   if not self:has_aws() or rawget(self, "account_hold") then return end
-  local dead = dead_runs(self.ctx.ledger)
+  local dead = dead_runs(self)
   assert(self.ctx.ledger:note("lock"))
   local take = require("rtl.kinds.account_lock").take
-  self.account_hold = assert(take(self.ctx, { dead = dead }))
+  self.account_hold = assert(take(self.ctx, { dead = dead,
+    waits = settings.optional(self.settings, "job_timeout") }))
 end
 
 --- Gives back the account's lock of a run that died before it could: for a run that finds nothing
@@ -247,7 +249,7 @@ end
 function Run:let_go_of_dead()
   if not self:has_aws() or #self.ctx.ledger:notes("lock") == 0 then return end
   local release = require("rtl.kinds.account_lock").release_dead
-  assert(release(self.ctx, dead_runs(self.ctx.ledger)))
+  assert(release(self.ctx, dead_runs(self)))
 end
 
 --- Gives the account's lock back, also while the run is being cancelled: true, or nil and why it
