@@ -45,6 +45,24 @@ describe("the simulated world", function ()
     assert.equal("tcp-fallback", recall().scenario)
   end)
 
+  it("says how each deployment in it is removed, whatever its name and region", function ()
+    assert.equal(0, play("--rehearse", "recipes/deploy.lua", "--to", "cluster").status)
+    local WEST = { "--name", "a", "--region", "us-west-2" }
+    assert.equal(0, play("--rehearse", "recipes/deploy.lua", "--to", "cluster",
+      table.unpack(WEST)).status)
+    local function told()
+      local ran = play("--rehearse=tcp-fallback", "recipes/deploy.lua")
+      assert.equal(2, ran.status, ran.stdout .. ran.stderr)
+      return (ran.stderr:gsub("%s+", " "))
+    end
+    assert.matches("rtl --rehearse recipes/teardown.lua --name a --region us-west-2, then rtl "
+      .. "--rehearse recipes/teardown.lua --name ray-train --region us-east-2 removes", told(), 1,
+      true)
+    assert.equal(0, play("--rehearse", "recipes/teardown.lua", table.unpack(WEST)).status)
+    assert.matches("try rtl --rehearse recipes/teardown.lua --name ray-train --region us-east-2 "
+      .. "removes", told(), 1, true)
+  end)
+
   it("has room for another one under a name of its own", function ()
     assert.equal(0, play("--rehearse", "recipes/deploy.lua", "--to", "cluster").status)
     local ran = play("--rehearse=no-quota,name=other", "recipes/deploy.lua", "--name", "other")

@@ -7,6 +7,7 @@ local death = require "rtl.rehearse.death"
 local err = require "rtl.err"
 local events = require "rtl.rehearse.weather.events"
 local fs = require "rtl.fs"
+local inventory = require "rtl.rehearse.inventory"
 local journal = require "rtl.rehearse.journal"
 local scenarios = require "rtl.rehearse.scenarios"
 local seams = require "rtl.rehearse.seams"
@@ -76,10 +77,15 @@ function M.recall(path)
 end
 
 local function another_stands(world)
+  local command, commands = ("rtl %s recipes/teardown.lua"):format(world:option()), {}
+  for i, one in ipairs(inventory.deployments(world)) do
+    commands[i] = ("%s --name %s --region %s"):format(command, one.name, one.region)
+  end
   return err.fail {
     code = "RTL-WORLD-004", exit = "usage",
     message = ("a world of the scenario %s stands in this state folder"):format(world.title),
-    hint = ("rtl %s recipes/teardown.lua removes what is in it"):format(world:option()),
+    hint = (commands[1] and table.concat(commands, ", then ") or command)
+      .. " removes what is in it",
   }
 end
 
@@ -90,7 +96,7 @@ local function standing_world(path, spec)
   local world, old = from_journal(head, records)
   if not world then return nil, old end
   if not spec.given or spec_module.text(old) == spec_module.text(spec) then return world end
-  if require "rtl.rehearse.inventory".count(world) > 0 then
+  if inventory.count(world) > 0 then
     return another_stands(world)
   end
   fs.remove(path)
