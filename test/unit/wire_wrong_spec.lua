@@ -129,7 +129,7 @@ describe("what is not reached", function ()
       ["file:///etc/passwd"] = "RTL-NET-014",
       ["http://127.0.0.1:99999/"] = "RTL-NET-014",
     } do
-      local e = fails { url = url, connect_timeout = 5 }
+      local e = fails { url = url, connect_timeout = 60 } -- name servers may be far
       assert.same({ code, false }, { e.code, e.sent }, url)
     end
   end)
