@@ -167,7 +167,7 @@ def serve_one(conn):
             "served": conn.served,
         }
         conn.sock.sendall(answer(b"" if method == "HEAD" else json.dumps(seen).encode()))
-    elif path.startswith("/refuse/"):  # an AWS refusal that gives back all that it was sent
+    elif path.startswith("/refuse"):  # an AWS refusal that gives back all that it was sent
         given = "".join(f"{n}: {v}; " for n, v in pairs).replace("&", "&amp;").replace("<", "&lt;")
         text = (
             "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>"
