@@ -4,10 +4,15 @@ Prints for each the seconds since 1970, or null where botocore refuses the whole
 """
 
 import json
+import os
 import sys
+import time
 import botocore.session
 from botocore.awsrequest import HeadersDict
 from botocore.parsers import ResponseParserError, create_parser
+
+os.environ["TZ"] = "UTC"  # botocore reads numbers as times of the place where it runs
+time.tzset()
 
 NAMES = {"ec2query": "ec2", "awsquery": "query"}
 session = botocore.session.get_session()
