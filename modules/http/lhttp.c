@@ -23,7 +23,7 @@ struct request {
   int hidden;                 /* the body is handed out as secrets */
 };
 
-enum { REQUESTED = 1, ROUTE, HANDLE }; /* stack places in l_start */
+enum { REQUESTED = 1, ROUTE, HANDLE }; /* stack places in l_start and l_connect */
 
 /* ---- options: fields of the table at index `from`; their values stay on the stack, so that what
  * is borrowed from them lives as long as the call ---- */
@@ -84,19 +84,32 @@ static int64_t opt_seconds(lua_State *L, int from, const char *name) {
   return seconds > 9e9 ? 0 : (int64_t)ceil(seconds * 1e9);
 }
 
-static void opt_route(lua_State *L, int from, struct rtl_http_route *route) {
-  route->url = opt_text(L, from, "url");
-  if (route->url == NULL) {
-    bad_field(L, "url", "string or secret");
+/* Pushes the request's `tls`, a table of certificates or nil, and takes what is in it. */
+static void opt_tls(lua_State *L, struct rtl_http_route *route) {
+  int kind = lua_getfield(L, REQUESTED, "tls"), from = lua_gettop(L);
+  if (kind == LUA_TNIL) {
+    return;
   }
-  route->connect_to = opt_text(L, from, "connect_to");
-  route->proxy = opt_text(L, from, "proxy");
-  route->ca_file = opt_text(L, from, "ca_file");
+  if (kind != LUA_TTABLE) {
+    bad_field(L, "tls", "table");
+  }
   route->ca = opt_bytes(L, from, "ca");
   route->cert = opt_bytes(L, from, "cert");
   route->key = opt_bytes(L, from, "key");
   route->insecure = opt_flag(L, from, "insecure");
-  route->connect_timeout_ns = opt_seconds(L, from, "connect_timeout");
+}
+
+static void opt_route(lua_State *L, struct rtl_http_route *route) {
+  luaL_checkstack(L, 16, "too many options");
+  route->url = opt_text(L, ROUTE, "url");
+  if (route->url == NULL) {
+    bad_field(L, "url", "string or secret");
+  }
+  route->connect_to = opt_text(L, ROUTE, "connect_to");
+  route->proxy = opt_text(L, ROUTE, "proxy");
+  route->ca_file = opt_text(L, ROUTE, "ca_file");
+  route->connect_timeout_ns = opt_seconds(L, REQUESTED, "connect_timeout");
+  opt_tls(L, route);
 }
 
 static struct rtl_span span_of_field(lua_State *L, int index, lua_Integer field) {
@@ -187,9 +200,9 @@ static int missing(lua_State *L) {
 /*** http.start(request, route) → handle | nil, "library", message
  * Starts a request. Its fields are those of rtl.wire, without defaults: method, headers ({{name,
  * value}, …}), body (string, secret, or a function, which is not called: the body comes by
- * handle:feed()), length, once, gzip, stream, secret_body, max_headers, max_body, timeout, idle.
- * The route's: url, host (for the header, if it is not the URL's), connect_to, connect_timeout,
- * proxy, ca, ca_file, cert, key, insecure. */
+ * handle:feed()), length, once, gzip, stream, secret_body, max_headers, max_body, timeout, idle,
+ * connect_timeout, tls ({ca, cert, key, insecure}). The route's are url, proxy, ca_file, and, if
+ * the URL names another host than the one that is dialled, host (for the header), connect_to. */
 static int l_start(lua_State *L) {
   struct rtl_http_options options = {0};
   luaL_checktype(L, REQUESTED, LUA_TTABLE);
@@ -201,7 +214,7 @@ static int l_start(lua_State *L) {
   struct request *self = lua_newuserdatauv(L, sizeof *self, 1);
   memset(self, 0, sizeof *self);
   luaL_setmetatable(L, REQUEST);
-  opt_route(L, ROUTE, &options.route);
+  opt_route(L, &options.route);
   options.method = opt_text(L, REQUESTED, "method");
   if (options.method == NULL) {
     return bad_field(L, "method", "string");
@@ -335,24 +348,25 @@ static int request_close(lua_State *L) {
 
 /* ---- byte streams ---- */
 
-/*** http.connect{url=, …} → stream | nil, "library", message
- * Starts a connection; the fields are the route's of http.start. Connecting and reading are waited
- * for on token(), writing on write_token(). */
+/*** http.connect(request, route) → stream | nil, "library", message
+ * Starts a connection; the route is that of http.start, of the request connect_timeout and tls are
+ * looked at. Connecting and reading are waited for on token(), writing on write_token(). */
 static int l_connect(lua_State *L) {
   struct rtl_http_route route = {0};
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 1);
+  luaL_checktype(L, REQUESTED, LUA_TTABLE);
+  luaL_checktype(L, ROUTE, LUA_TTABLE);
+  lua_settop(L, ROUTE);
   if (missing(L) != 0) {
     return 3;
   }
   struct rtl_stream *self = lua_newuserdatauv(L, sizeof *self, 0);
   memset(self, 0, sizeof *self);
   luaL_setmetatable(L, STREAM);
-  opt_route(L, 1, &route);
+  opt_route(L, &route);
   if (rtl_stream_open(self, &route) != 0) {
     return luaL_error(L, "not enough memory");
   }
-  lua_pushvalue(L, 2);
+  lua_pushvalue(L, HANDLE);
   return 1;
 }
 

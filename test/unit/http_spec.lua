@@ -104,13 +104,14 @@ describe("rtl.native.http", function ()
 
   it("refuses what is no option", function ()
     for field, value in pairs {
-      url = 1, method = {}, body = 7, timeout = "soon", idle = -1, max_body = "big", ca = true,
+      url = 1, method = {}, body = 7, timeout = "soon", idle = -1, max_body = "big", tls = true,
       host = "a\nb",
       headers = "A: b", proxy = "http://a\0b", length = 1.5,
     } do
       assert.error_matches(function () start("/echo", { [field] = value }) end,
         "bad field '" .. field)
     end
+    assert.error_matches(function () start("/echo", { tls = { ca = true } }) end, "bad field 'ca")
     assert.error_matches(function () http.start() end, "table expected")
     assert.error_matches(function () http.start({}) end, "table expected")
   end)

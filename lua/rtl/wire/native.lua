@@ -127,9 +127,9 @@ local known = {}
 local function origin_of(url)
   if known.url == url then return known.scheme, known.host, known.port end
   local scheme, host, port = http.origin(url)
-  if scheme and not secret.is(url) then
-    known = { url = url, scheme = scheme, host = host, port = port }
-  end
+  if scheme == nil then return nil, host, port end
+  port = math.tointeger(port)
+  if not secret.is(url) then known = { url = url, scheme = scheme, host = host, port = port } end
   return scheme, host, port
 end
 
@@ -139,28 +139,26 @@ local PROXIES = {
 
 -- Why a proxy's URL is of no use, or nil. (libcurl says of it that the connection failed.)
 local function bad_proxy(url)
-  local scheme = url and (secret.is(url) and secret.reveal(url) or url):match("^(%w+)://")
+  local scheme = (secret.is(url) and secret.reveal(url) or url):match("^(%w+)://")
   if not scheme or PROXIES[scheme:lower()] then return nil end
   return "the proxy's scheme is '" .. scheme .. "', not http, https or socks5"
 end
 
--- The route of http.start and http.connect: where to and how.
+-- The route of http.start and http.connect: what is not in the request as it stands.
 local function route(req)
   local scheme, host, port = origin_of(req.url)
   if scheme == nil then return nil, host or "url", port or "not a URL" end
   if scheme ~= "http" and scheme ~= "https" then
     return nil, "url", "the scheme is '" .. scheme .. "', not http or https"
   end
-  local tls, proxy = req.tls, proxy_of(req, scheme, host, math.tointeger(port))
+  local proxy = proxy_of(req, scheme, host, port)
+  local problem = proxy and bad_proxy(proxy)
   req.through = proxy
-  local problem = bad_proxy(proxy)
   if problem then return nil, "proxy", problem end
-  local way = {
-    url = req.url, connect_timeout = req.connect_timeout, proxy = proxy,
-    ca = tls.ca, ca_file = roots_of(tls), cert = tls.cert, key = tls.key, insecure = tls.insecure,
-  }
-  if tls.server_name then
-    way.url, way.host = named(req.url, tls.server_name)
+  local way = { url = req.url, proxy = proxy, ca_file = nil, host = nil, connect_to = nil }
+  if scheme == "https" or proxy then way.ca_file = roots_of(req.tls) end
+  if req.tls.server_name then
+    way.url, way.host = named(req.url, req.tls.server_name)
     way.connect_to = "::" .. host .. ":" .. port
   end
   return way
@@ -279,7 +277,7 @@ function M.connect(req)
   local way, name, message = route(req)
   if not way then return failure(req, name, message, false) end
   local stream = {}
-  stream.handle, name, message = http.connect(way)
+  stream.handle, name, message = http.connect(req, way)
   if not stream.handle then return failure(req, name, message, false) end
   local guard <close> = guarding(stream.handle)
   local state, a, b = task.await(waiting(stream, "token", stream.handle.connected))
