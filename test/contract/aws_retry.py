@@ -1,8 +1,9 @@
 """Which errors botocore tries again, for rtl to compare (names of services as JSON on stdin).
 
-With the argument `settings`, prints for environments and profiles (JSON on stdin) which retry mode
-and how many attempts a client takes from them, or what is wrong. Otherwise prints codes with the status they come with: those of the standard mode's tables, those that
+Prints codes with the status they come with: those of the standard mode's tables, those that
 _retry.json has for all or for one of the services, and those that the models mark as retryable.
+With the argument `settings`, prints for environments and profiles (JSON on stdin) which retry mode
+and how many attempts a client takes from them, or what is wrong.
 """
 
 import json
