@@ -10,17 +10,25 @@
 
 enum { GIVEN = 1, AGENT, LIST, PAIR, NAME, VALUE }; /* stack places of http.headers */
 
-static int wrong(lua_State *L, const char *format, lua_Integer i) {
+/* Pushes nil and the text at the top of the stack. */
+static int wrong(lua_State *L) {
   luaL_pushfail(L);
-  lua_pushfstring(L, format, i);
+  lua_insert(L, -2);
   return 2;
 }
 
-/* Pushes name and value of the pair; whether they are that. */
-static int push_parts(lua_State *L) {
-  return lua_istable(L, PAIR) && lua_geti(L, PAIR, 1) == LUA_TSTRING &&
-         (lua_geti(L, PAIR, 2) == LUA_TSTRING || lua_type(L, VALUE) == LUA_TNUMBER ||
-          rtl_test_secret(L, VALUE) != NULL);
+/* Pushes name and value of the pair, or what is wrong with them. */
+static int push_parts(lua_State *L, lua_Integer i) {
+  if (!lua_istable(L, PAIR) || lua_geti(L, PAIR, 1) != LUA_TSTRING) {
+    lua_pushfstring(L, "header number %I is no pair of a name and a value", i);
+    return -1;
+  }
+  int kind = lua_geti(L, PAIR, 2);
+  if (kind != LUA_TSTRING && kind != LUA_TNUMBER && rtl_test_secret(L, VALUE) == NULL) {
+    lua_pushfstring(L, "header %s is no string or secret", lua_tostring(L, NAME));
+    return -1;
+  }
+  return 0;
 }
 
 /* Pushes the pair; a number becomes text, in a pair of its own. */
@@ -60,11 +68,12 @@ int rtl_http_l_headers(lua_State *L) {
   lua_settop(L, AGENT);
   lua_createtable(L, 8, 0);
   if (!is_list(L)) {
-    return wrong(L, "headers are pairs or go by name, not both", 0);
+    lua_pushliteral(L, "headers are pairs or go by name, not both");
+    return wrong(L);
   }
   for (lua_Integer i = 1; lua_geti(L, GIVEN, i) != LUA_TNIL; i++) {
-    if (!push_parts(L)) {
-      return wrong(L, "header number %I is no pair of a name and a string or secret", i);
+    if (push_parts(L, i) != 0) {
+      return wrong(L);
     }
     const char *name = lua_tostring(L, NAME);
     has_agent = has_agent || strcasecmp(name, "User-Agent") == 0;
