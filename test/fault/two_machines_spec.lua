@@ -120,6 +120,18 @@ describe("of two machines at one deployment", function ()
     assert.same({}, played.list(world))
   end)
 
+  it("the second gives back what a dead first holds, with nothing else to do, too", function ()
+    local function locks() return #world.aws.regions["us-east-2"].parameters:all() end
+    assert(task.run(on, "a", DEPLOY, { to = "cluster", dies = true }))
+    local before = locks()
+    assert.equal("done", (task.run(on, "b", DEPLOY, { to = "cluster" })))
+    assert.equal(before, locks())
+    local _, refused = task.run(on, "b", TEARDOWN)
+    local run = refused.hint:match("%-%-dead%-run (%S+)$")
+    assert.equal("done", (task.run(on, "b", DEPLOY, { to = "cluster", dead_run = run })))
+    assert.equal(before - 1, locks())
+  end)
+
   -- A laptop that died holds the lock for hours, while what it made bills.
   it("the second takes the lock of a first that it is told is dead, and of no other", function ()
     assert(task.run(on, "a", DEPLOY, { to = "cluster", dies = true }))

@@ -92,7 +92,9 @@ local function lines_of(counts, more)
 end
 
 function Sum:show(seconds)
-  for name in pairs(kinds) do self.struck[name] = self.struck[name] or 0 end
+  for name, kind in pairs(kinds) do
+    if kind.weight ~= 0 then self.struck[name] = self.struck[name] or 0 end -- 0: in no mix
+  end
   local function share(n) return 100 * n / self.lives end
   print(("%d lives (%d with a kill) in %.0f s: %d wrong; %.1f %% got their deploy, %.1f %% at once")
     :format(self.lives, self.killed, seconds, #self.wrong, share(self.success),

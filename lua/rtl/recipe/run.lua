@@ -225,10 +225,15 @@ function Run:lock()
   self.ctx.ledger = assert(plan.ledger.open(self.folder, self.id))
 end
 
+-- The run of another machine that the settings say is dead; "" where they name none.
+local function named_dead(run)
+  return settings.optional(run.settings, "dead_run") or ""
+end
+
 -- The runs that are dead: those that wrote to this ledger before, since their lock on this machine
--- is ours now, and the one of another machine that the settings name.
+-- is ours now, and the named one.
 local function dead_runs(run)
-  local dead = { [settings.optional(run.settings, "dead_run") or ""] = true }
+  local dead = { [named_dead(run)] = true }
   for _, entry in ipairs(run.ctx.ledger.records) do dead[entry.run or ""] = true end
   return dead
 end
@@ -247,7 +252,8 @@ end
 --- Gives back the account's lock of a run that died before it could: for a run that finds nothing
 -- to change. Another machine would wait hours for it.
 function Run:let_go_of_dead()
-  if not self:has_aws() or #self.ctx.ledger:notes("lock") == 0 then return end
+  local none = named_dead(self) == "" and #self.ctx.ledger:notes("lock") == 0
+  if none or not self:has_aws() then return end
   local release = require("rtl.kinds.account_lock").release_dead
   assert(release(self.ctx, dead_runs(self)))
 end
