@@ -241,6 +241,49 @@ describe("a teardown among strays", function ()
   end)
 end)
 
+describe("a teardown of a namespace with a claim in it", function ()
+  local DISK = "vol-0aaaaaaaaaaaaaaaa"
+
+  -- A claim as the EBS driver serves it: its volume goes with it, if nobody says otherwise.
+  local function claim(world)
+    local _, kube = next(world.clusters)
+    local store = kube.store
+    store:create(store:of_kind "PersistentVolumeClaim", { metadata = { name = "checkpoints",
+      namespace = "ray-train" }, spec = { volumeName = "pvc-1" } })
+    store:create(store:of_kind "PersistentVolume", { metadata = { name = "pvc-1" }, spec = {
+      persistentVolumeReclaimPolicy = "Delete", csi = { volumeHandle = DISK },
+      claimRef = { namespace = "ray-train", name = "checkpoints" } } })
+    world.aws.regions[REGION].volumes:add(DISK, { VolumeId = DISK, Size = 100, VolumeType = "gp3",
+      State = "available", Tags = tags(OWNED), Attachments = array {} })
+  end
+
+  local function torn_down(settings)
+    local state = fs.temp_dir "rtl-strays-"
+    local world, leave = played.enter("calm", state)
+    local _ <close> = setmetatable({}, { __close = function ()
+      leave()
+      fs.remove_tree(state)
+    end })
+    assert.equal("done", (played.run(DEPLOY, false, { yes = true, to = "ray_cluster" })))
+    claim(world)
+    local exit, _, last = played.run(TEARDOWN, false, { yes = true }, settings)
+    assert.equal("done", exit)
+    return world.aws.regions[REGION].volumes:get(DISK), last.teardown
+  end
+
+  it("keeps its volume", function ()
+    local disk, outcome = torn_down()
+    assert.is_not_nil(disk)
+    assert.equal(DISK, outcome.kept[1].id)
+  end)
+
+  it("lets its volume go with --purge", function ()
+    local disk, outcome = torn_down { purge = "true" }
+    assert.is_nil(disk)
+    assert.same({}, outcome.kept)
+  end)
+end)
+
 describe("a teardown of a RayCluster that a finalizer holds", function ()
   it("waits, says so, and lets it go with the cluster: no machine runs on for its sake", function ()
     local state = fs.temp_dir "rtl-strays-"

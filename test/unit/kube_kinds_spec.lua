@@ -33,6 +33,11 @@ local function kubernetes(objects, options)
     acts[#acts + 1] = "apply " .. object.kind .. " " .. object.metadata.name
     return object
   end
+  function client.patch(_, kind, name, patch)
+    if options.no_patch then return nil, err.new { code = "Forbidden", message = name } end
+    acts[#acts + 1] = "patch " .. kind .. " " .. name
+    return patch
+  end
   function client.delete(self, kind, name)
     acts[#acts + 1] = "delete " .. kind .. " " .. name
     local object, at = find(kind, name)
@@ -170,6 +175,29 @@ describe("the Kubernetes kinds", function ()
     assert.is_true(task.run(load_balancer.delete, ctx, { id = "x/web", key = "load_balancer/x/web",
       kind = load_balancer, kind_name = "load_balancer", outputs = {} }))
     assert.same({ "delete Service web" }, acts)
+  end)
+
+  local function volume(name, space, policy)
+    return { metadata = { name = name }, spec = { persistentVolumeReclaimPolicy = policy,
+      claimRef = space and { namespace = space, name = "c" } } }
+  end
+
+  it("let the volumes of a namespace's claims outlive it, unless data is to go", function ()
+    local function delete(purge, options)
+      local client, acts = kubernetes({ Namespace = { { metadata = { name = "x" } } },
+        PersistentVolume = { volume("a", "x", "Delete"), volume("b", "x", "Retain"),
+          volume("c", "other", "Delete"), volume("d", nil, "Delete") } }, options)
+      local done, failure = task.run(namespace.delete, context_of(client), { id = "x",
+        key = "namespace/x", kind = namespace, kind_name = "namespace", outputs = {},
+        purge = purge })
+      return acts, done, failure
+    end
+    assert.same({ "patch PersistentVolume a", "delete Namespace x" }, (delete()))
+    assert.same({ "delete Namespace x" }, (delete(true)))
+    local acts, done, failure = delete(nil, { no_patch = true })
+    assert.same({}, acts)
+    assert.is_nil(done)
+    assert.equal("Forbidden", failure.code)
   end)
 
   it("go with their cluster when nobody answers there any more", function ()

@@ -1,6 +1,7 @@
 --- A Kubernetes namespace. One that is there and not ours is used and never deleted.
 -- namespace "ray-train" {} → namespace_name
 
+local claims = require "rtl.kinds.claims"
 local kind = require "rtl.plan.kind"
 local kube = require "rtl.kinds.kube"
 
@@ -33,6 +34,16 @@ local function create(ctx, res, f)
   return live_of(ctx, object)
 end
 
+local function delete(ctx, item)
+  if not item.purge then
+    local kept, failure = kube.delete(ctx, function (client)
+      return claims.keep(client, item.id)
+    end)
+    if not kept then return nil, failure end
+  end
+  return kube.delete_and_wait(ctx, item, "Namespace", item.id)
+end
+
 return kind.define {
   name = "namespace",
   outputs = { "namespace_name" },
@@ -50,9 +61,7 @@ return kind.define {
   end,
   create = create,
   update = function (ctx, res, f) return create(ctx, res, f) end,
-  delete = function (ctx, item)
-    return kube.delete_and_wait(ctx, item, "Namespace", item.id)
-  end,
+  delete = delete,
   tokened = true,
   ready = { usual = 2, delete_usual = 15 },
   holder = kube.in_cluster,

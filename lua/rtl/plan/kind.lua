@@ -22,7 +22,8 @@
 --   replaceable             false: a replace is refused, since other things stand in it; not where
 --                           it failed to be made (live.failed)
 --   create(ctx, res, f, token), update(ctx, res, f, live, changes), delete(ctx, item)
---                           item.replaced: it is made anew right afterwards
+--                           item.replaced: it is made anew right afterwards; item.purge: data goes
+--                           with it
 --   ready                   { wait = function (ctx, res, f, live), usual = s, delete_usual = s }
 --   lease(res)              how a lease ends what bills: { action = "eks:deleteNodegroup", input =
 --                           {…}, delay = s after the lease's end, resource = end of an ARN, late =

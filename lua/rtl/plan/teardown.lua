@@ -219,6 +219,7 @@ function M.plan(ctx, kinds, options)
     table.insert(is_kept(item, options.purge) and keep or items, item)
   end
   items = order(items)
+  for _, item in ipairs(items) do item.purge = options.purge end
   return { items = items, keep = keep, kinds = kinds, purge = options.purge,
     usual_s = usual_seconds(items), problem = in_use(ctx, items) }
 end
@@ -349,6 +350,7 @@ local function settle(ctx, t, result)
   for _ = 1, LATE_ROUNDS do
     local items = late(found, t, result)
     if #items == 0 then break end
+    for _, item in ipairs(items) do item.purge = t.purge end
     local again = M.remove(ctx, items)
     table.move(again.removed, 1, #again.removed, #result.removed + 1, result.removed)
     table.move(again.left, 1, #again.left, #result.left + 1, result.left)

@@ -10,6 +10,7 @@ local owned = require "rtl.rehearse.kube.owned"
 local pods = require "rtl.rehearse.kube.pods"
 local scheduler = require "rtl.rehearse.kube.scheduler"
 local store_module = require "rtl.rehearse.kube.store"
+local volumes = require "rtl.rehearse.kube.volumes"
 
 local M = {}
 
@@ -277,7 +278,10 @@ function M.pass(kube)
   each(kube, "Namespace", function (_, object) namespace_pass(kube, object) end)
   local went = kube.something_went
   kube.something_went = false
-  if went then garbage_pass(kube) end
+  if went then
+    garbage_pass(kube)
+    volumes.pass(kube)
+  end
   local dirty, nodes_changed = kube.dirty, kube.nodes_changed
   kube.dirty, kube.nodes_changed, kube.in_pass = {}, false, true
   workloads_pass(kube, dirty, nodes_changed)
