@@ -180,6 +180,21 @@ describe("xml.decode", function ()
     end
   end)
 
+  it("needs no libxml2 until the first text, and says when it is missing", function ()
+    local fs, program = require "rtl.fs", require "test.support.program"
+    local dir = assert(fs.temp_dir "xml")
+    assert(fs.write(fs.join(dir, "libxml2.so.2"), "no library"))
+    local r = program.rtl({ "-e", [[
+      local xml = require "rtl.native.xml"
+      for _ = 1, 2 do
+        local node, e = xml.decode "<a/>"
+        print(node, e.code, e.message)
+      end]] }, { env = { LD_LIBRARY_PATH = dir } })
+    assert(fs.remove_tree(dir))
+    assert.equal("", r.stderr)
+    assert.equal(("nil\tRTL-DATA-009\tlibxml2.so.2 can't be loaded\n"):rep(2), r.stdout)
+  end)
+
   it("raises on misuse, naming the argument", function ()
     assert.error_matches(function () xml.decode(1) end, "bad argument #1 to 'decode'")
     assert.error_matches(function () xml.decode("<a/>", 1) end, "bad argument #2 to 'decode'")
