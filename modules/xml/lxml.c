@@ -79,8 +79,9 @@ static size_t limit(lua_State *L, const char *name, lua_Integer otherwise) {
  * Reads an XML document into nodes {name =, attr = {name = value}, text =, child, …}. Names keep
  * their prefix; text is the element's own, "" where there is only white space between children. The
  * texts of the elements named in `secret`, and below them, become rtl.native.secret. Limits: depth
- * (256 elements inside each other), size (64 MiB), nodes (524288 elements and attributes). A
- * document type is refused.
+ * (256 elements inside each other), size (64 MiB), nodes (524288 elements, attributes and
+ * instructions); 1000 attributes of one element and 65536 different names. A document type is
+ * refused, and any encoding but UTF-8, UTF-16, ISO-8859-1 and US-ASCII.
  * Malformed text: nil and an error RTL-DATA-003 with line and column. */
 static int l_decode(lua_State *L) {
   size_t size;
