@@ -149,10 +149,12 @@ describe("the Kubernetes kinds", function ()
   end)
 
   it("replace a RayCluster whose manifest changed, and refuse one that is not ours", function ()
-    local live = { digest = "other" }
-    local changes = ray_cluster.diff({}, ray_cluster "ray" (FIELDS), FIELDS, live)
-    assert.equal("manifest", changes[1].field)
-    assert.same({ "manifest" }, ray_cluster.replace_when)
+    for field, live in pairs { manifest = { digest = "other", namespace = FIELDS.namespace },
+      namespace = { namespace = "another" } } do
+      local changes = ray_cluster.diff({}, ray_cluster "ray" (FIELDS), FIELDS, live)
+      assert.equal(field, changes[1].field)
+    end
+    assert.same({ "manifest", "namespace" }, ray_cluster.replace_when)
     local strange = cluster(2)
     strange.metadata.labels = {}
     local ctx = context_of((kubernetes { ["ray.io/v1/RayCluster"] = { strange } }))

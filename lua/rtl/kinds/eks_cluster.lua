@@ -258,6 +258,7 @@ return kind.define {
   known = function (ctx, res) return { cluster_name = name_of(ctx, res) } end,
   read = read,
   diff = diff,
+  replace_when = { "version" }, -- up is a change of its own, with nodes and add-ons; down is none
   replaceable = false,
   create = create,
   update = update,

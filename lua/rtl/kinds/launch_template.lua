@@ -176,6 +176,7 @@ end
 return kind.define {
   name = "launch_template",
   outputs = { "id", "version", "template_name" },
+  renews = { "version" },
   fields = { instance_type = "string", disk_gib = "integer", security_groups = "list?",
     efa = "integer?", hop_limit = "integer?", placement_group = "string?",
     reservation_id = "string?", reservation_group = "string?", capacity_block = "boolean?" },

@@ -109,8 +109,22 @@ local function live_of(ctx, res, f, object, pods)
     image_id = image_id(pods.head), ready = unready(object, pods, workers) == nil }
 end
 
+-- The one that our ledger has in another namespace, if it lives: it goes first, since it holds the
+-- GPUs that the new one needs.
+local function elsewhere(ctx, res, f)
+  local entry = ctx.ledger and ctx.ledger:state()[res.key]
+  local namespace = entry and entry.state == "made" and (entry.outputs or {}).namespace
+  if not namespace or namespace == f.namespace then return nil end
+  local object, failure = kube.get(ctx, KIND, res.name, namespace)
+  if not object or object.metadata.deletionTimestamp or not kube.is_ours(ctx, object) then
+    return nil, failure
+  end
+  return { id = namespace .. "/" .. res.name, namespace = namespace, ours = true }
+end
+
 local function read(ctx, res, f)
   local object, failure = kube.get(ctx, KIND, res.name, f.namespace)
+  if not object and not failure then return elsewhere(ctx, res, f) end
   if not object or object.metadata.deletionTimestamp then return nil, failure end
   if not kube.is_ours(ctx, object) then
     return nil, support.stranger(res, "RayCluster " .. res.name)
@@ -123,6 +137,9 @@ local function read(ctx, res, f)
 end
 
 local function diff(_, _, f, live)
+  if live.namespace ~= f.namespace then
+    return { { field = "namespace", want = f.namespace, have = live.namespace } }
+  end
   if live.digest == digest(f) then return {} end
   return { { field = "manifest", want = digest(f), have = live.digest } }
 end
@@ -193,7 +210,7 @@ return kind.define {
   reads_with = { "manifest" },
   read = read,
   diff = diff,
-  replace_when = { "manifest" },
+  replace_when = { "manifest", "namespace" },
   create = create,
   delete = delete,
   tokened = true,

@@ -50,10 +50,38 @@ local function decide_again(run, row, fields)
   return true
 end
 
+local ANEW = { change = true, replace = true }
+
+-- Whether what the row stands on was changed or replaced in this run.
+local function is_shaken(run, row)
+  for _, key in ipairs(row.needs) do
+    local need = run.plan.by_key[key]
+    if need.shaken or (need.done and ANEW[need.action]) then return true end
+  end
+  return false
+end
+
+-- What stood well before its ground was changed is looked at again: pods may be on their way to
+-- other nodes. It is waited for, not made anew; a check is made again.
+local function look_again(run, row, fields)
+  local live, failure = row.resource.kind.read(run.ctx, row.resource, fields)
+  if failure then return nil, failure end
+  if live or row.resource.kind.ephemeral then
+    row.live = live
+    if not live then row_of.decide(run.ctx, row, lookup_in(run.plan)) end
+  end
+  return true
+end
+
 local function carry_out(run, row)
   local res = row.resource
   local fields, unknown = row_of.resolve(res, lookup_in(run.plan))
   if next(unknown) then return nil, never_known(res, unknown) end
+  row.shaken = is_shaken(run, row)
+  if row.shaken and row.action == "none" then
+    local looked, failure = look_again(run, row, fields)
+    if not looked then return nil, failure end
+  end
   if row.action == "unknown" or (row.live and next(row.unknown or {})) then
     local decided, failure = decide_again(run, row, fields)
     if not decided then return nil, failure end

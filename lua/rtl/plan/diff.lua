@@ -24,11 +24,22 @@ function Plan:output(res, name)
   return row and M.output(row, name)
 end
 
+-- Whether a change that is to come gives this output another value.
+local function is_renewed(row, name)
+  if row.action ~= "change" then return false end
+  for _, output in ipairs(row.resource.kind.renews or {}) do
+    if output == name then return true end
+  end
+  return false
+end
+
 --- The output `name` of a row's resource: of what lives and stays, else what is known before it is
 -- made.
 function M.output(row, name)
-  local stays = row.done or row.action == nil or KEEPS_OUTPUTS[row.action]
-  local value = stays and row.live and row.live[name]
+  local stays = row.done or row.action == nil
+    or KEEPS_OUTPUTS[row.action] and not is_renewed(row, name)
+  local value
+  if stays and row.live then value = row.live[name] end
   if value == nil and row.begun then value = row.begun[name] end
   if value == nil and row.known then value = row.known[name] end
   return value
