@@ -57,6 +57,17 @@ describe("a deployment that stands", function ()
     comes_to { namespace = "other" }
   end)
 
+  it("is not moved to a zone beside the one that it stands in", function ()
+    local before = played.list(world)
+    local exit, failure = played.run(DEPLOY, false, nil, { zones = "use2-az3" })
+    assert.is_nil(exit)
+    assert.equal("RTL-CAP-011", failure.code)
+    assert.matches("stand in use2-az2, which is not among the zones set (use2-az3)",
+      failure.message, 1, true)
+    assert.same(before, played.list(world))
+    assert.equal("done", (played.run(DEPLOY, false, nil, { zones = "use2-az3,use2-az2" })))
+  end)
+
   it("is not brought to another version of Kubernetes, as the plan says", function ()
     local before = played.list(world)
     for _, version in ipairs { "1.35", "1.37" } do

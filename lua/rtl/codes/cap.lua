@@ -50,4 +50,9 @@ return {
     cause = "The request is still open, or AWS refused it; reviews take hours to days.",
     next = "Run the same command again later: an open request is not filed twice.",
   },
+  ["RTL-CAP-011"] = {
+    title = "The GPU nodes stand in a zone that the setting zones leaves out",
+    cause = "A node group keeps its subnet for life, and the Ray cluster runs in it.",
+    next = "Tear the deployment down and make it anew in the other zone, or add the zone to zones.",
+  },
 }

@@ -25,7 +25,8 @@ local function close_others(ranked, allowed_list)
   local allowed = {}
   for _, zone in ipairs(allowed_list) do allowed[zone] = true end
   for _, zone in ipairs(ranked.zones) do
-    if not allowed[zone.zone_id] and zone.usable then
+    zone.closed = not allowed[zone.zone_id]
+    if zone.closed and zone.usable then
       zone.usable, zone.why = false, "not among the zones set"
     end
   end
@@ -141,6 +142,12 @@ local function choose(run)
   local choice, failure = capacity.choose(run.ctx, run.facts.ranked, {
     cluster = value.given(run.settings.use_cluster), zone = given_network.zone(run) })
   if not choice then return nil, failure end
+  if choice.gpu.closed then
+    run:fail { code = "RTL-CAP-011", exit = "refused",
+      message = ("the GPU nodes stand in %s, which is not among the zones set (%s)"):format(
+        choice.gpu.zone_id, table.concat(run.settings.zones, ", ")),
+      hint = "Tear the deployment down first, or add the zone" }
+  end
   run.facts.choice = choice
   hold.preflight(run)
   return true
