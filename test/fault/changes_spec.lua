@@ -53,7 +53,11 @@ describe("a deployment that stands", function ()
     assert.same({ "g6.24xlarge" }, comes_to({ gpu_type = "g6.24xlarge" }).instanceTypes)
   end)
 
-  it("moves to another namespace, where the old one held the GPUs", function ()
+  it("moves to another namespace or name, where the old one held the GPUs", function ()
+    comes_to { namespace = "other", ray_cluster = "ray" }
+  end)
+
+  it("moves to another namespace alone", function ()
     comes_to { namespace = "other" }
   end)
 

@@ -211,6 +211,7 @@ return kind.define {
   read = read,
   diff = diff,
   replace_when = { "manifest", "namespace" },
+  goes_first = true, -- one of another name waits for the GPUs that its pods hold
   create = create,
   delete = delete,
   tokened = true,

@@ -209,12 +209,25 @@ local function first_failure(result)
   return result.failed[1] and result.failed[1].err
 end
 
-local function remove_surplus(run)
-  if #run.plan.surplus == 0 or run.keep_surplus then return true end
-  local gone = teardown.remove(run.ctx, run.plan.surplus)
-  for _, left in ipairs(gone.left) do
+-- Removes what no step declares any more: what the new needs the room of before anything is made
+-- (goes_first), the rest when all is there.
+local function remove_surplus(run, goes_first)
+  local items = {}
+  for _, item in ipairs(run.keep_surplus and {} or run.plan.surplus) do
+    if (item.kind.goes_first or false) == goes_first then items[#items + 1] = item end
+  end
+  if #items == 0 then return end
+  for _, left in ipairs(teardown.remove(run.ctx, items).left) do
     table.insert(run.result.failed, { resource = left, err = left.err })
   end
+end
+
+local function make_all(run)
+  task.group(function (group)
+    for _, row in ipairs(run.plan.changes) do
+      group:spawn(run_row, run, row)
+    end
+  end)
 end
 
 --- Carries out a plan of rtl.plan.diff. options: filter(resource) → boolean (what is applied; the
@@ -232,12 +245,9 @@ function M.run(plan, ctx, options)
     selected = options.filter or function () return true end,
     result = { done = {}, blocked = {}, failed = {}, outputs = {} } }
   for _, row in ipairs(plan.changes) do row.settled, row.made = task.future(), task.future() end
-  task.group(function (group)
-    for _, row in ipairs(plan.changes) do
-      group:spawn(run_row, run, row)
-    end
-  end)
-  if #run.result.failed == 0 then remove_surplus(run) end
+  remove_surplus(run, true)
+  if #run.result.failed == 0 then make_all(run) end
+  if #run.result.failed == 0 then remove_surplus(run, false) end
   local failure = first_failure(run.result) or missing(run)
   if failure then return nil, failure, run.result end
   return run.result

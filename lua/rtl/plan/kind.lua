@@ -19,6 +19,8 @@
 --                           live.ours == false: found here, not made by rtl, never deleted
 --   compare, diff           compared fields, or a function that gives {{field, want, have}, ...}
 --   replace_when            fields that can't be changed, or a function(changes) that gives why
+--   goes_first              where no step declares it any more, it is removed before others are
+--                           made: they need what it holds
 --   renews                  outputs that a change gives another value
 --   replaceable             false: a replace is refused, since other things stand in it; not where
 --                           it failed to be made (live.failed)
