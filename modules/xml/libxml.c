@@ -9,21 +9,26 @@
 
 struct libxml libxml;
 
-/* libxml2's memory, wiped when it is freed: it copies the text, and keeps names and parts of texts
- * in buffers of its own. Blocks are malloc's: one that was made before this can be freed here. */
-static void wiping_free(void *block) {
-  if (block != NULL) {
+static int wiping;
+
+/* libxml2's memory: it copies the text, and keeps names and parts of texts in buffers of its own.
+ * Blocks are malloc's: one that was made before this can be freed here. */
+static void give_back(void *block) {
+  if (wiping && block != NULL) {
     rtl_wipe(block, malloc_usable_size(block));
-    free(block);
   }
+  free(block);
 }
 
-static void *wiping_realloc(void *block, size_t size) {
+static void *resize(void *block, size_t size) {
+  if (!wiping) {
+    return realloc(block, size);
+  }
   void *grown = malloc(size);
   if (grown != NULL && block != NULL) {
     size_t old = malloc_usable_size(block);
     memcpy(grown, block, old < size ? old : size);
-    wiping_free(block);
+    give_back(block);
   }
   return grown;
 }
@@ -38,6 +43,10 @@ static int resolve(void *library, struct libxml *out) {
 #undef EACH
 #undef RESOLVE
   return complete;
+}
+
+void libxml_wipe(int on) {
+  wiping = on;
 }
 
 const char *libxml_load(void) {
@@ -55,7 +64,7 @@ const char *libxml_load(void) {
   if (!resolve(library, &found)) {
     return "libxml2.so.2 lacks a function";
   }
-  found.xmlMemSetup(wiping_free, malloc, wiping_realloc, strdup);
+  found.xmlMemSetup(give_back, malloc, resize, strdup);
   found.xmlInitParser();
   libxml = found;
   return NULL;

@@ -18,8 +18,11 @@ struct libxml {
 };
 extern struct libxml libxml;
 
-/* Loads it once and lets it wipe all memory that it frees. NULL, or why it can't be used (a static
- * text). */
+/* Loads it once. NULL, or why it can't be used (a static text). */
 const char *libxml_load(void);
+
+/* Whether it wipes what it frees from now on; not at first. Nothing that it keeps from one text to
+ * the next holds parts of them. */
+void libxml_wipe(int on);
 
 #endif

@@ -384,6 +384,7 @@ static void run(struct builder *b) {
 
 static int parse(struct builder *b, const char *text, size_t size) {
   b->open = malloc(b->limits->depth * sizeof *b->open);
+  libxml_wipe(b->limits->wipe);
   libxml.xmlSetStructuredErrorFunc(b, on_error);
   b->parser = b->open == NULL ? NULL : libxml.xmlCreateMemoryParserCtxt(text, (int)size);
   if (b->parser != NULL) {
@@ -392,7 +393,10 @@ static int parse(struct builder *b, const char *text, size_t size) {
   }
   libxml.xmlSetStructuredErrorFunc(NULL, NULL);
   libxml.xmlResetLastError();
-  rtl_wipe(b->text, b->capacity);
+  libxml_wipe(0);
+  if (b->limits->wipe) {
+    rtl_wipe(b->text, b->capacity);
+  }
   free(b->text);
   free(b->open);
   return b->doc->names != NULL;
@@ -438,7 +442,9 @@ void xml_free(struct xml_doc *doc) {
     free(block);
   }
   if (doc->names != NULL) {
+    libxml_wipe(doc->wipe);
     libxml.xmlDictFree(doc->names);
+    libxml_wipe(0);
   }
   doc->root = NULL;
   doc->names = NULL;
