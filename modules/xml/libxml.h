@@ -6,9 +6,11 @@
 #include <libxml/parserInternals.h>
 
 #define RTL_LIBXML_FUNCTIONS(X)                                                           \
-  X(xmlBufContent) X(xmlBufUse) X(xmlCreateMemoryParserCtxt) X(xmlCtxtUseOptions)         \
-  X(xmlDictFree) X(xmlDictReference) X(xmlDictSize) X(xmlFreeParserCtxt) X(xmlInitParser) \
-  X(xmlMemSetup) X(xmlParseDocument) X(xmlResetLastError) X(xmlSetStructuredErrorFunc)
+  X(inputPush) X(xmlBufContent) X(xmlBufUse) X(xmlCtxtReset) X(xmlCtxtUseOptions)         \
+  X(xmlDictFree) X(xmlDictReference) X(xmlDictSize) X(xmlFreeInputStream)                 \
+  X(xmlFreeParserCtxt) X(xmlFreeParserInputBuffer) X(xmlInitParser) X(xmlMemSetup)        \
+  X(xmlNewIOInputStream) X(xmlNewParserCtxt) X(xmlParseDocument)                          \
+  X(xmlParserInputBufferCreateMem) X(xmlResetLastError) X(xmlSetStructuredErrorFunc)
 
 /* The functions, under their own names: libxml.xmlParseDocument(). */
 struct libxml {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_SIZE = 1 << 14 };
+enum { BLOCK_SIZE = 1 << 14, SPARE_NAMES = 2048 };
 
 struct xml_block {
   struct xml_block *next;
@@ -382,14 +382,58 @@ static void run(struct builder *b) {
   }
 }
 
+/* Gives a parser the text, of which it makes a copy. 0: not enough memory. */
+static int feed(xmlParserCtxtPtr parser, const char *text, size_t size) {
+  xmlParserInputBufferPtr copy =
+      libxml.xmlParserInputBufferCreateMem(text, (int)size, XML_CHAR_ENCODING_NONE);
+  xmlParserInputPtr input =
+      copy == NULL ? NULL : libxml.xmlNewIOInputStream(parser, copy, XML_CHAR_ENCODING_NONE);
+  if (input == NULL) {
+    libxml.xmlFreeParserInputBuffer(copy);
+    return 0;
+  }
+  if (libxml.inputPush(parser, input) < 0) {
+    libxml.xmlFreeInputStream(input);
+    return 0;
+  }
+  return 1;
+}
+
+/* The parser of a text that ended well, for the next one: to make one takes as long as to read a
+ * small answer. Its dictionary still has the names of former texts, and is shared with documents. */
+static xmlParserCtxtPtr spare;
+
+static xmlParserCtxtPtr open_parser(const char *text, size_t size, int wipe) {
+  xmlParserCtxtPtr parser = wipe || spare == NULL ? libxml.xmlNewParserCtxt() : spare;
+  if (parser == spare) {
+    spare = NULL;
+  }
+  if (parser != NULL && !feed(parser, text, size)) {
+    libxml.xmlFreeParserCtxt(parser);
+    return NULL;
+  }
+  return parser;
+}
+
+static void close_parser(const struct builder *b) {
+  int keep_it = spare == NULL && !b->failed && !b->limits->wipe &&
+                libxml.xmlDictSize(b->parser->dict) <= SPARE_NAMES;
+  if (keep_it) {
+    libxml.xmlCtxtReset(b->parser);
+    spare = b->parser;
+  } else {
+    libxml.xmlFreeParserCtxt(b->parser);
+  }
+}
+
 static int parse(struct builder *b, const char *text, size_t size) {
   b->open = malloc(b->limits->depth * sizeof *b->open);
   libxml_wipe(b->limits->wipe);
   libxml.xmlSetStructuredErrorFunc(b, on_error);
-  b->parser = b->open == NULL ? NULL : libxml.xmlCreateMemoryParserCtxt(text, (int)size);
+  b->parser = b->open == NULL ? NULL : open_parser(text, size, b->limits->wipe);
   if (b->parser != NULL) {
     run(b);
-    libxml.xmlFreeParserCtxt(b->parser);
+    close_parser(b);
   }
   libxml.xmlSetStructuredErrorFunc(NULL, NULL);
   libxml.xmlResetLastError();
