@@ -4,6 +4,10 @@
 
 #include <lua.h>
 
+/* Makes a Lua state, without libraries. NULL: not enough memory. lua_close frees what was not small;
+ * there is one state a process. */
+lua_State *rtl_new_state(void);
+
 /* Calls the function below its `nargs` arguments, with a traceback added to plain string errors.
  * Leaves `nresults` values, or one error value. Returns Lua's status. Every script, step and REPL
  * line goes through here. */

@@ -51,7 +51,7 @@ static void fill_standard_descriptors(void) {
 
 int main(int argc, char **argv) {
   fill_standard_descriptors();
-  lua_State *L = luaL_newstate();
+  lua_State *L = rtl_new_state();
   if (L == NULL) {
     fputs("rtl: not enough memory for a Lua state\n", stderr);
     return EXIT_FAILURE;

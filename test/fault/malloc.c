@@ -18,11 +18,14 @@ static volatile int armed;
 static pthread_t armed_thread; /* libcurl's resolver threads are left alone */
 static long countdown, failed;
 static int once, only_lua;
-static long live; /* blocks that are not freed yet */
+static long live; /* blocks that are not freed yet: Lua's, and those of others */
+static lua_Alloc former; /* Lua's allocator */
+static void *former_data;
+static __thread int inside; /* it: what it asks of malloc is no block of its own */
 
 /* `lua`: Lua's own allocator asks. */
 static int fails(int lua) {
-  if (!armed || (only_lua && !lua) || !pthread_equal(pthread_self(), armed_thread) || --countdown > 0) {
+  if (!armed || inside || (only_lua && !lua) || !pthread_equal(pthread_self(), armed_thread) || --countdown > 0) {
     return 0;
   }
   if (once && failed > 0) {
@@ -33,10 +36,14 @@ static int fails(int lua) {
   return 1;
 }
 
-static void *counted(void *block) {
-  if (block != NULL) {
-    __atomic_add_fetch(&live, 1, __ATOMIC_RELAXED);
+static void count(int more) {
+  if (!inside) {
+    __atomic_add_fetch(&live, more, __ATOMIC_RELAXED);
   }
+}
+
+static void *counted(void *block) {
+  count(block != NULL);
   return block;
 }
 
@@ -53,7 +60,7 @@ static void *resize(void *block, size_t size) {
   if (block == NULL) {
     counted(moved);
   } else if (moved == NULL && size == 0) {
-    __atomic_sub_fetch(&live, 1, __ATOMIC_RELAXED);
+    count(-1);
   }
   return moved;
 }
@@ -63,21 +70,21 @@ void *realloc(void *block, size_t size) {
 }
 
 void free(void *block) {
-  if (block != NULL) {
-    __atomic_sub_fetch(&live, 1, __ATOMIC_RELAXED);
-  }
+  count(-(block != NULL));
   __libc_free(block);
 }
 
-/* Lua's allocator: a block that shrinks never fails, as Lua demands. */
+/* Before Lua's allocator: a block that shrinks never fails. */
 static void *lua_allocator(void *data, void *block, size_t old_size, size_t new_size) {
   (void)data;
-  if (new_size == 0) {
-    free(block);
+  if (new_size > 0 && (block == NULL || new_size > old_size) && fails(1)) {
     return NULL;
   }
-  int grows = block == NULL || new_size > old_size;
-  return grows && fails(1) ? NULL : resize(block, new_size);
+  inside = 1;
+  void *moved = former(former_data, block, old_size, new_size);
+  inside = 0;
+  count((moved != NULL) - (block != NULL && (moved != NULL || new_size == 0)));
+  return moved;
 }
 
 /* try(n, once, only_lua, f) → how many failed, pcall's results. */
@@ -109,6 +116,7 @@ static int live_blocks(lua_State *L) {
 
 int luaopen_fault(lua_State *L) {
   static const luaL_Reg functions[] = {{"try", try}, {"live", live_blocks}, {NULL, NULL}};
+  former = lua_getallocf(L, &former_data);
   lua_setallocf(L, lua_allocator, NULL);
   luaL_newlib(L, functions);
   return 1;

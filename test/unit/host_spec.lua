@@ -14,6 +14,11 @@ describe("host", function ()
     assert.is_nil(host.embedded("no/such/file"))
   end)
 
+  it("prints warnings once they are asked for, as lua5.4 does", function ()
+    local ran = rtl("-e", [[warn "a" warn "@on" warn("b", "c") warn "@else" warn "@off" warn "d"]])
+    assert.same({ 0, "Lua warning: bc\n" }, { ran.status, ran.stderr })
+  end)
+
   it("resumes a coroutine as coroutine.resume does", function ()
     local co = coroutine.create(function (a) local b = coroutine.yield(a + 1) return b * 2 end)
     assert.same({ true, 2 }, { host.resume(co, 1) })
