@@ -4,8 +4,8 @@
 
 #include <lua.h>
 
-/* Makes a Lua state, without libraries. NULL: not enough memory. lua_close frees what was not small;
- * there is one state a process. */
+/* Makes the process' one Lua state, without libraries; lua_close ends it. NULL: not enough
+ * memory. */
 lua_State *rtl_new_state(void);
 
 /* Calls the function below its `nargs` arguments, with a traceback added to plain string errors.

@@ -400,7 +400,8 @@ static int feed(xmlParserCtxtPtr parser, const char *text, size_t size) {
 }
 
 /* The parser of a text that ended well, for the next one: to make one takes as long as to read a
- * small answer. Its dictionary still has the names of former texts, and is shared with documents. */
+ * small answer. Its dictionary still has the names of former texts, and is shared with
+ * documents. */
 static xmlParserCtxtPtr spare;
 
 static xmlParserCtxtPtr open_parser(const char *text, size_t size, int wipe) {
