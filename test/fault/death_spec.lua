@@ -1,5 +1,5 @@
--- The process is killed at each call that changes something, in a deploy and in a teardown, at
--- three moments: before the call takes effect, after its effect but before its answer, and after
+-- The process is killed at each call that changes something, in a deploy, in a deploy with other
+-- settings on what stands, and in a teardown, at three moments: before the call takes effect, after its effect but before its answer, and after
 -- its answer. The same command again must end as if nothing had happened: same verdict, same cloud.
 -- The teardown then leaves nothing.
 --
@@ -14,12 +14,16 @@ local task = require "rtl.task"
 local SLOW = os.getenv("RTL_TEST_SLOW")
 local AT_ONCE = 2
 local MOMENTS = { "before", "after", "answered" }
-local DEPLOY, TEARDOWN = "recipes/deploy.lua", "recipes/teardown.lua"
+local DEPLOY, TEARDOWN = { "recipes/deploy.lua" }, { "recipes/teardown.lua" }
+-- Other settings: nodes that change, pods that are replaced, things that come and go.
+local CHANGE = { "recipes/deploy.lua", "--gpu-disk", "300", "--namespace", "other", "--bucket",
+  "b-rtl-1" }
 
 local function folder() return assert(fs.temp_dir("rtl-death-")) end
 
-local function play(state, spec, recipe)
-  return program.rtl({ "--rehearse" .. (spec and "=" .. spec or ""), recipe }, { state = state })
+local function play(state, spec, words)
+  return program.rtl({ "--rehearse" .. (spec and "=" .. spec or ""), table.unpack(words) },
+    { state = state })
 end
 
 -- Calls × moments, or some of them spread over all. Nothing follows the answer of a last call.
@@ -136,6 +140,26 @@ describe("a process that is killed", function ()
     assert.equal(0, #wrong, table.concat(wrong, "\n"))
   end)
 
+  it("in a change of what stands goes on to the same cloud, and leaves nothing", function ()
+    local changed = folder()
+    played.fork(stood, changed)
+    ends_well(play(changed, nil, CHANGE), "the change")
+    local calls, other = played.world(changed).calls, played.inventory(changed)
+    fs.remove_tree(changed)
+    local list = cases(deploy_calls + 1, calls)
+    local wrong = run_all(list, function (state, case)
+      played.fork(stood, state, spec_of(case))
+      must_die(play(state, spec_of(case), CHANGE), "change")
+      ends_well(play(state, spec_of(case), CHANGE), "the change again")
+      must_be_equal(other, played.inventory(state), "another cloud")
+      ends_well(play(state, nil, { TEARDOWN[1], "--purge" }), "teardown")
+      must_be_equal({}, played.inventory(state), "left")
+    end)
+    print(("change: %d calls, died at %d points, %d wrong"):format(calls - deploy_calls, #list,
+      #wrong))
+    assert.equal(0, #wrong, table.concat(wrong, "\n"))
+  end)
+
   it("in a teardown goes on until nothing is left", function ()
     local list = cases(deploy_calls + 1, all_calls)
     local wrong = run_all(list, function (state, case)
@@ -152,7 +176,7 @@ describe("a process that is killed", function ()
   -- Every life ends a few calls after it began, until one comes through. Nine calls are enough for
   -- the longest way between two points that a next life goes on from: the lock is taken from the
   -- dead, old counter readers go, new ones come and go, the job is submitted.
-  local function lives(state, recipe, every)
+  local function lives(state, words, every)
     local count = 0
     while true do
       local standing = fs.exists(journal.path(state))
@@ -161,9 +185,9 @@ describe("a process that is killed", function ()
       assert(count < 400, "no end")
       local spec = ("killed,call=%d,when=after"):format(call)
       if standing then played.again(state, spec) end
-      local ran = play(state, spec, recipe)
+      local ran = play(state, spec, words)
       if ran.signal ~= 9 then
-        ends_well(ran, recipe)
+        ends_well(ran, words[1])
         return count
       end
     end

@@ -57,6 +57,7 @@ local LEFT_OUT = {
   createdAt = true, modifiedAt = true, kube = true, world = true, authority = true,
   InstanceProfileId = true, clientRequestToken = true, ClientToken = true, digest = true,
   certificateAuthority = true, identity = true, releaseVersion = true, Version = true,
+  CreationDate = true, StateTransitionReason = true,
 }
 
 local function is_left_out(key, value)

@@ -326,7 +326,22 @@ local function config_changes(f, changes)
   return params and next(params) and params
 end
 
-local function update(ctx, res, f, _, changes)
+-- What a run that died began to change comes to its end first: it may be all that is wanted, and
+-- a second time would replace the new nodes.
+local function still_wanted(ctx, res, f, live, changes)
+  if live.status ~= "UPDATING" then return changes end
+  local now, failure = support.wait({ ctx = ctx, res = res, every = 10, limit = 3600,
+    what = "update" }, function ()
+    local group, refused = describe(ctx, f.cluster, name_of(res))
+    if refused then return nil, refused end
+    return group and group.status ~= "UPDATING" and group or not group and {}, "update in progress"
+  end)
+  return now and diff(ctx, res, f, live_of(now)), failure
+end
+
+local function update(ctx, res, f, live, found)
+  local changes, unread = still_wanted(ctx, res, f, live, found)
+  if not changes then return nil, unread end
   local params = config_changes(f, changes)
   if params then
     local done, failure = run_update(ctx, res, f, "update_nodegroup_config", params)

@@ -113,7 +113,8 @@ end
 -- GPUs that the new one needs.
 local function elsewhere(ctx, res, f)
   local entry = ctx.ledger and ctx.ledger:state()[res.key]
-  local namespace = entry and entry.state == "made" and (entry.outputs or {}).namespace
+  local lives = entry and (entry.state == "made" or entry.state == "deleting")
+  local namespace = lives and (entry.outputs or {}).namespace
   if not namespace or namespace == f.namespace then return nil end
   local object, failure = kube.get(ctx, KIND, res.name, namespace)
   if not object or object.metadata.deletionTimestamp or not kube.is_ours(ctx, object) then
