@@ -11,7 +11,7 @@ install -m 755 "$binary" "$dir/rtl"
 {
   ldd "$binary"
   for name in "${dlopened[@]}"; do
-    path=$(ldconfig -p | awk -v n="$name" '$1 == n && /x86-64/ { print $NF; exit }')
+    path=$(ldconfig -p | awk -v n="$name" '$1 == n && /x86-64/ && !seen++ { print $NF }')
     echo "$name => $path (0)"
     ldd "$path"
   done
