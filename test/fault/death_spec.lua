@@ -1,7 +1,7 @@
 -- The process is killed at each call that changes something, in a deploy, in a deploy with other
--- settings on what stands, and in a teardown, at three moments: before the call takes effect, after its effect but before its answer, and after
--- its answer. The same command again must end as if nothing had happened: same verdict, same cloud.
--- The teardown then leaves nothing.
+-- settings on what stands, and in a teardown, at three moments: before the call takes effect, after
+-- its effect but before its answer, and after its answer. The same command again must end as if
+-- nothing had happened: same verdict, same cloud. The teardown then leaves nothing.
 --
 -- RTL_TEST_SLOW=1 (`make fault`) takes every call and moment; the quick form each 11th of them.
 
