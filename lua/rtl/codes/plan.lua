@@ -128,8 +128,8 @@ return {
   ["RTL-PLAN-026"] = {
     title = "What stands changed since the plan was read",
     cause = "The plan is read before the account's lock is taken, and once more under it. "
-      .. "Meanwhile another machine made, changed or removed something of this deployment. "
-      .. "Nothing was done.",
+      .. "Meanwhile another machine made, changed or removed something of this deployment, or AWS "
+      .. "did: an add-on that was being made failed, say. Nothing was done.",
     next = "Run the same command again: its plan starts from what stands now.",
   },
   ["RTL-PLAN-030"] = {

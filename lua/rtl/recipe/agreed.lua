@@ -28,7 +28,7 @@ end
 local function refuse(key, what)
   error(err.new { code = "RTL-PLAN-026", exit = "refused", doing = key,
     message = ("%s since the plan was read"):format(what),
-    hint = "Another run worked on this deployment: run the same command again" }, 0)
+    hint = "Another run worked on this deployment, or AWS did: run the same command again" }, 0)
 end
 
 --- Raises RTL-PLAN-026 where `fresh`, the plan as it is read under the lock, finds work of others
