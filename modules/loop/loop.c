@@ -324,9 +324,11 @@ static void on_clock(struct rtl_watch *watch, uint32_t events) {
   }
 }
 
-/* epoll's own time-out stops while the machine sleeps; a timerfd on CLOCK_BOOTTIME does not. */
+/* epoll's own time-out stops while the machine sleeps; a timerfd on CLOCK_BOOTTIME does not. One
+ * that is set for an earlier moment stays: it wakes the loop once for nothing, and requests one
+ * after another move what they wait for ahead each time. */
 static void set_clock(struct rtl_loop *loop, int64_t at_ns) {
-  if (loop->clock_at == at_ns) {
+  if (at_ns == NEVER || (loop->clock_at != 0 && loop->clock_at <= at_ns)) {
     return;
   }
   struct itimerspec when = {{0, 0}, {at_ns / SECOND, at_ns % SECOND}};
@@ -350,7 +352,7 @@ static int64_t sleep_until(const struct rtl_loop *loop, int64_t timeout_ns) {
 size_t rtl_loop_wait(struct rtl_loop *loop, int64_t timeout_ns) {
   int64_t at = sleep_until(loop, timeout_ns);
   if (at != 0) {
-    set_clock(loop, at == NEVER ? 0 : at);
+    set_clock(loop, at);
   }
   int count = epoll_wait(loop->epoll, loop->round, ROUND, at == 0 ? 0 : -1);
   loop->round_size = count < 0 ? 0 : count;

@@ -88,7 +88,8 @@ void rtl_loop_child_forget(struct rtl_loop *loop, struct rtl_child *child);
 /* ---- one round ---- */
 
 /* Waits until something is due, at most `timeout_ns` (negative: for ever), and runs the callbacks
- * of that round. Returns at once when tokens are posted already. A signal ends it early.
+ * of that round. Returns at once when tokens are posted already. A signal ends it early, and so may
+ * a timer that is no more.
  * Returns the number of posted tokens. */
 size_t rtl_loop_wait(struct rtl_loop *loop, int64_t timeout_ns);
 
