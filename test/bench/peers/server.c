@@ -4,20 +4,23 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { CLIENTS = 4096, ROOM = 16384 };
+enum { CLIENTS = 4096, ROOM = 16384, AWAKE_US = 3000 };
 
 static char answer[ROOM];
 static size_t answer_size;
 static char inbox[CLIENTS][ROOM]; /* by descriptor */
 static size_t filled[CLIENTS];
+static int clients;
 
 static int load(const char *path) {
   static char body[ROOM / 2];
@@ -48,6 +51,7 @@ static size_t whole(const char *text, size_t size) {
 
 static void drop(int fd) {
   filled[fd] = 0;
+  clients--;
   close(fd);
 }
 
@@ -78,8 +82,27 @@ static void welcome(int epoll, int door) {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     if (fd >= CLIENTS || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
       close(fd);
+    } else {
+      clients++;
     }
   }
+}
+
+static int64_t now_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
+}
+
+/* To wake a process takes about as long as to answer, in part of the sender's time: for a single
+ * client the server stays awake for a while, so that what is measured is the client. */
+static int next(int epoll, struct epoll_event *events, int most) {
+  int64_t end = now_us() + AWAKE_US;
+  int count = 0;
+  while (count == 0 && clients == 1 && now_us() < end) {
+    count = epoll_wait(epoll, events, most, 0);
+  }
+  return count != 0 ? count : epoll_wait(epoll, events, most, -1);
 }
 
 int main(int argc, char **argv) {
@@ -97,7 +120,7 @@ int main(int argc, char **argv) {
   printf("%d %d\n", ntohs(at.sin_port), getpid());
   fflush(stdout);
   for (;;) {
-    int count = epoll_wait(epoll, events, 256, -1);
+    int count = next(epoll, events, 256);
     for (int i = 0; i < count; i++) {
       int fd = events[i].data.fd;
       if (fd == 0) {
