@@ -29,6 +29,16 @@ local function principal_of(ctx, arn)
   return answer and answer.Role.Arn, failure and reason_of(failure)
 end
 
+--- What the caller with this ARN needs to ask about itself, as a kind's `actions`; empty where its
+-- user or role is not known.
+function M.actions(ctx, arn)
+  local principal = principal_of(ctx, arn)
+  if not principal then return {} end
+  local asks = { "iam:SimulatePrincipalPolicy", on = principal, optional = true }
+  if principal:match ":role/" then table.insert(asks, "iam:GetRole") end
+  return { asks }
+end
+
 -- Services that are asked in one region only.
 local ONE_PLACE = { iam = "us-east-1", pricing = "us-east-1" }
 

@@ -33,7 +33,7 @@ local M = {}
 --- The most characters that IAM takes in one managed policy; white space does not count.
 M.LIMIT = 6144
 
-local READS = { Describe = true, List = true, Get = true }
+local READS = { Describe = true, List = true, Get = true, Simulate = true }
 
 --- Whether an action only reads, by its name: "ec2:DescribeVpcs".
 function M.reads(action)

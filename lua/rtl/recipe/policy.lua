@@ -26,10 +26,12 @@ local function options_of(run)
     purge = run.settings.purge, more = more_actions(run) }
 end
 
---- The documents for the resources that the run's steps declared: array, as rtl.plan.policy makes
--- them.
+--- The documents for the resources that the run's steps declared, and for the caller to ask IAM
+-- about itself: array, as rtl.plan.policy makes them.
 function M.documents(run)
-  return plan.policy.documents(run.graph, run.ctx, options_of(run))
+  local options = options_of(run)
+  table.insert(options.more, foresight.actions(run.ctx, run.link.caller))
+  return plan.policy.documents(run.graph, run.ctx, options)
 end
 
 local MOST = 20 -- missing rights that are listed
