@@ -16,7 +16,8 @@ static void drop_events(struct rtl_websocket *codec) {
   }
 }
 
-/* The codec's own answers must be readable by the other role. */
+/* The codec's own answers must be readable by the other role, but that wslay gives back a close's
+ * reason that is no UTF-8 where it came in pieces. The peer's refusal says why once it is sent. */
 static void answer(struct rtl_websocket *codec, struct rtl_websocket *peer) {
   static const char zeros[1 << 16];
   size_t needed = rtl_websocket_mask_bytes(codec);
@@ -25,11 +26,12 @@ static void answer(struct rtl_websocket *codec, struct rtl_websocket *peer) {
   }
   rtl_websocket_output(codec, (struct rtl_span){zeros, needed});
   rtl_websocket_feed(peer, (struct rtl_span){codec->out.bytes, codec->out.size});
+  rtl_websocket_output(peer, (struct rtl_span){zeros, sizeof zeros});
   if (rtl_websocket_refusal(peer) == RTL_WEBSOCKET_PROTOCOL) {
     abort();
   }
   drop_events(peer);
-  codec->out.size = 0;
+  codec->out.size = peer->out.size = 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
