@@ -120,6 +120,27 @@ describe("plan.policy", function ()
       statements(function (g) g:declare(box "a" {}) end, { regions = { "r1", "r2" } })[1].Resource)
   end)
 
+  -- Which rights are surely needed, and which only where a teardown finds such a thing.
+  it("needs the reads of a thing that nobody declares only where there is one", function ()
+    local box = made("box", { "x:DescribeBoxes", { "x:GetBox", on = "box/{in_}" } },
+      { find = nothing })
+    local function optional(declare)
+      local g = plan.graph.new()
+      declare(g)
+      local found = {}
+      for _, one in ipairs(plan.policy.statements(g, context(), { kinds = { box },
+        forms = iam_forms })) do
+        found[one.actions[1]] = { one.resources[1], one.optional or false }
+      end
+      return found
+    end
+    assert.same({ ["x:DescribeBoxes"] = { "*", false },
+      ["x:GetBox"] = { "arn:aws:x:r1:1:box/*", true } }, optional(nothing))
+    assert.same({ ["x:DescribeBoxes"] = { "*", false },
+      ["x:GetBox"] = { "arn:aws:x:r1:1:box/b", false } },
+      optional(function (g) g:declare(box "a" { in_ = "b" }) end))
+  end)
+
   it("adds what steps call themselves", function ()
     assert.same({ { Action = "x:GetPrice", Resource = "*" } },
       statements(nothing, { more = { { "x:GetPrice" } } }))

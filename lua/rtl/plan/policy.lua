@@ -130,10 +130,10 @@ local function add_conditions(conditions, when, values)
   return conditions
 end
 
-local function put(list, class, actions, resources, conditions)
+local function put(list, class, actions, resources, conditions, guessed)
   if #resources == 0 then return end
   list[#list + 1] = { class = class, actions = actions, resources = resources,
-    conditions = conditions, optional = actions.optional }
+    conditions = conditions, optional = actions.optional or guessed }
 end
 
 -- Where tags in a create are a right of their own, which says for which call.
@@ -181,8 +181,10 @@ local function add_entry(list, forms, entry, values, loose)
   put(list, "Ours", entry, arns(forms, service, entry.ours, values, true), conditions(forms.ours))
   put_used(list, forms, entry, service, values)
   local reads = M.reads(entry[1])
-  put(list, reads and "Read" or "Named", entry,
-    places_of(forms, entry, service, values, loose and reads), conditions())
+  local sure = places_of(forms, entry, service, values)
+  local places = places_of(forms, entry, service, values, loose and reads)
+  -- What nobody declares is read only if a teardown finds it.
+  put(list, reads and "Read" or "Named", entry, places, conditions(), #places > #sure)
 end
 
 local function entry_of(action)
