@@ -34,7 +34,6 @@ local value = require "rtl.recipe.value"
 local vpc = require "rtl.kinds.vpc"
 local vpc_endpoint = require "rtl.kinds.vpc_endpoint"
 
-
 -- ---- network ----
 
 -- The n-th (0…15) sixteenth of an IPv4 range.

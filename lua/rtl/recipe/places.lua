@@ -17,7 +17,6 @@ local M = {}
 
 local ASKED = 2 -- quotas that a deployment may have to ask for: GPU and system nodes
 
-
 -- ---- ranking ----
 
 local function close_others(ranked, allowed_list)
