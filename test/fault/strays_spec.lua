@@ -258,12 +258,7 @@ describe("a teardown of a namespace with a claim in it", function ()
   end
 
   local function torn_down(settings)
-    local state = fs.temp_dir "rtl-strays-"
-    local world, leave = played.enter("calm", state)
-    local _ <close> = setmetatable({}, { __close = function ()
-      leave()
-      fs.remove_tree(state)
-    end })
+    local world, _ <close> = played.fresh "calm"
     assert.equal("done", (played.run(DEPLOY, false, { yes = true, to = "ray_cluster" })))
     claim(world)
     local exit, _, last = played.run(TEARDOWN, false, { yes = true }, settings)
@@ -286,12 +281,7 @@ end)
 
 describe("a teardown of a RayCluster that a finalizer holds", function ()
   it("waits, says so, and lets it go with the cluster: no machine runs on for its sake", function ()
-    local state = fs.temp_dir "rtl-strays-"
-    local world, leave = played.enter("calm", state)
-    local _ <close> = setmetatable({}, { __close = function ()
-      leave()
-      fs.remove_tree(state)
-    end })
+    local world, _ <close> = played.fresh "calm"
     assert.equal("done", (played.run(DEPLOY, false, { yes = true, to = "ray_cluster" })))
     local kube = world.clusters[next(world.clusters)]
     local ray = kube.store.objects["rayclusters.ray.io"]["ray-train/ray-train-cluster"]

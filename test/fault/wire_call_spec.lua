@@ -5,7 +5,6 @@
 -- RTL_TEST_SLOW=1 (`make fault`) takes every 7th request, the quick form some of them.
 
 local err = require "rtl.err"
-local fs = require "rtl.fs"
 local played = require "test.support.played"
 
 local DEPLOY, TEARDOWN = "recipes/deploy.lua", "recipes/teardown.lua"
@@ -66,8 +65,8 @@ describe("the n-th request of a deploy", function ()
 
   -- A deploy whose request number `n` goes wrong; then, if need be, again; then the teardown.
   local function play(n, way)
-    local state, count, hit = fs.temp_dir("rtl-call-"), 0, nil
-    local world, leave = played.enter("calm", state, function (impl)
+    local count, hit = 0, nil
+    local world, _ <close> = played.fresh("calm", function (impl)
       return setmetatable({ request = function (req)
         count = count + 1
         if count ~= n then return impl.request(req) end
@@ -75,10 +74,6 @@ describe("the n-th request of a deploy", function ()
         return WAYS[way](impl.request, req)
       end }, { __index = impl })
     end)
-    local _ <close> = setmetatable({}, { __close = function ()
-      leave()
-      fs.remove_tree(state)
-    end })
     local name, outcome = played.run(DEPLOY)
     local first, total = name, count
     if not name then

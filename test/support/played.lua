@@ -206,6 +206,17 @@ function M.enter(spec, state, wrap)
   return world, put_back
 end
 
+--- The same in a state folder of its own. Returns the world, and a `<close>` value that leaves it
+-- and removes the folder.
+function M.fresh(spec, wrap)
+  local state = assert(fs.temp_dir "rtl-played-")
+  local world, leave = M.enter(spec, state, wrap)
+  return world, setmetatable({}, { __close = function ()
+    leave()
+    fs.remove_tree(state)
+  end })
+end
+
 --- Runs a recipe in this process; `asks`: without --yes, as the command line asks; `options` and
 -- `settings` (name → text) of the command line; `more`: { words, bus }. Returns the name of the
 -- exit code, the run's outcome and its last event of each type, or nil and the error.

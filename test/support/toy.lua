@@ -9,6 +9,14 @@ local task = require "rtl.task"
 
 local M = {}
 
+--- An error object, so that no trace is added and equality can be asserted.
+M.BOOM = setmetatable({}, { __tostring = function () return "boom" end })
+
+--- A `<close>` value that puts `name` into `log` when it is closed.
+function M.closer(log, name)
+  return setmetatable({}, { __close = function () log[#log + 1] = name end })
+end
+
 local DEATH = setmetatable({}, { __tostring = function () return "the program died" end })
 M.DEATH = DEATH
 

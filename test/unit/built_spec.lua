@@ -174,12 +174,7 @@ describe("a further admin", function ()
   local POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
   it("has access for as long as the settings list it", function ()
-    local state = fs.temp_dir "rtl-built-"
-    local world, leave = played.enter("calm", state)
-    local _ <close> = setmetatable({}, { __close = function ()
-      leave()
-      fs.remove_tree(state)
-    end })
+    local world, _ <close> = played.fresh "calm"
     assert.equal("done", (played.run("recipes/deploy.lua", false, { yes = true }, {
       admins = OPS })))
     local entries = world.aws.regions["us-east-2"].clusters:get("ray-train").entries

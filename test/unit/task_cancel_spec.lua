@@ -6,12 +6,7 @@ local toy = require "test.support.toy"
 
 local now, restore = clock.mono, nil
 
-local function closer(log, name)
-  return setmetatable({}, { __close = function () log[#log + 1] = name end })
-end
-
--- An error object, so that no trace is added and equality can be asserted.
-local BOOM = setmetatable({}, { __tostring = function () return "boom" end })
+local closer, BOOM = toy.closer, toy.BOOM
 
 describe("task", function ()
   before_each(function () restore = toy.virtual_clock(0) end)
