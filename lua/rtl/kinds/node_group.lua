@@ -334,9 +334,10 @@ local function still_wanted(ctx, res, f, live, changes)
     what = "update" }, function ()
     local group, refused = describe(ctx, f.cluster, name_of(res))
     if refused then return nil, refused end
-    return group and group.status ~= "UPDATING" and group or not group and {}, "update in progress"
+    if group and group.status == "UPDATING" then return false, "update in progress" end
+    return group and live_of(group) or live -- where there is none any more, the update is refused
   end)
-  return now and diff(ctx, res, f, live_of(now)), failure
+  return now and diff(ctx, res, f, now), failure
 end
 
 local function update(ctx, res, f, live, found)
